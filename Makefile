@@ -126,7 +126,7 @@ $(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests
 $(BUILD)/mkfilter: tools/mkfilter.c src/jail/syscalls.def $(flags)
 	@mkdir -p $(@D)
 	$(say) HOSTCC $@
-	$(Q)$(HOSTCC) $(CPPFLAGS_ALL) -std=gnu17 -O1 -g $(WARNINGS) $< -o $@ -lseccomp
+	$(Q)$(HOSTCC) $(CPPFLAGS_ALL) -std=gnu17 -O1 -g $(WARNINGS) -MMD -MP -MF $@.d $< -o $@ -lseccomp
 
 $(BUILD)/gen/filter.c: $(BUILD)/mkfilter
 	@mkdir -p $(@D)
@@ -188,7 +188,7 @@ $(benches): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(parts) $(lib)
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) \
 	$(call obj,$(cli_src) $(zygote_src) $(unit_src) $(unit_help) $(fuzz_src) $(bench_src)) \
-	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d)
+	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
 
