@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/json.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "wire/utf8.h"
+
+static int refuse_at(
+	const char *text, size_t offset, enum err_code code, const char *what, struct err *err)
+{
+	size_t line = 1, start = 0;
+	for (size_t i = 0; i < offset; i++) {
+		if (text[i] == '\n') {
+			line++;
+			start = i + 1;
+		}
+	}
+	return err_set(err, code, "JSON line %zu, column %zu: %s", line, offset - start + 1, what);
+}
+
+/* What json-c lets through even when strict: NUL and raw controls in strings (a key is cut at its
+ * NUL, so one name could pass for another) and bytes that are not UTF-8. */
+static int check_text(const char *text, size_t len, struct err *err)
+{
+	size_t bad;
+	bool in_string = false;
+	if (!utf8_is_valid(text, len, &bad))
+		return refuse_at(text, bad, ERR_INVALID, "this is not UTF-8", err);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\0')
+			return refuse_at(text, i, ERR_INVALID, "a NUL byte", err);
+		if (in_string && (unsigned char)text[i] < 0x20)
+			return refuse_at(text, i, ERR_INVALID,
+				"a control character in a string must be escaped", err);
+		if (text[i] == '"')
+			in_string = !in_string;
+		if (text[i] != '\\' || !in_string)
+			continue;
+		if (len - i >= 6 && memcmp(text + i, "\\u0000", 6) == 0)
+			return refuse_at(text, i, ERR_INVALID,
+				"a string must not hold a NUL character", err);
+		i++;
+	}
+	return 0;
+}
+
+static size_t trimmed(const char *text, size_t len)
+{
+	while (len > 0 && strchr(" \t\r\n", text[len - 1]))
+		len--;
+	return len;
+}
+
+static int describe_failure(
+	struct json_tokener *tokener, const char *text, size_t len, int max_depth, struct err *err)
+{
+	enum json_tokener_error code = json_tokener_get_error(tokener);
+	size_t offset = json_tokener_get_parse_end(tokener);
+	char what[128];
+	if (offset > len)
+		offset = len;
+	if (code == json_tokener_error_depth) {
+		(void)snprintf(what, sizeof(what), "nested deeper than %d levels", max_depth);
+		return refuse_at(text, offset, ERR_LIMIT, what, err);
+	}
+	if (code == json_tokener_continue)
+		return refuse_at(text, len, ERR_INVALID, "the text ends too early", err);
+	if (code == json_tokener_success)
+		return refuse_at(text, offset, ERR_INVALID, "only one object is expected", err);
+	return refuse_at(text, offset, ERR_INVALID, json_tokener_error_desc(code), err);
+}
+
+int json_read(const char *text, size_t len, size_t max_len, int max_depth,
+	struct json_object **ret_json, struct err *err)
+{
+	len = trimmed(text, len);
+	if (len > max_len || len > INT_MAX)
+		return err_set(err, ERR_LIMIT, "JSON of %zu bytes is too long (at most %zu)", len,
+			max_len);
+	if (len == 0)
+		return err_set(err, ERR_INVALID, "JSON is empty, an object is expected");
+	TRY(check_text(text, len, err));
+
+	struct json_tokener *tokener = json_tokener_new_ex(max_depth + 1);
+	if (!tokener)
+		abort();
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	auto_json struct json_object *json = json_tokener_parse_ex(tokener, text, (int)len);
+	bool is_whole = json_tokener_get_error(tokener) == json_tokener_success &&
+			json_tokener_get_parse_end(tokener) == len;
+	if (!is_whole)
+		(void)describe_failure(tokener, text, len, max_depth, err);
+	json_tokener_free(tokener);
+	if (!is_whole)
+		return -1;
+	if (!json_object_is_type(json, json_type_object))
+		return err_set(
+			err, ERR_INVALID, "JSON: an object is expected, not %s", json_kind(json));
+	*ret_json = take_ptr(&json);
+	return 0;
+}
+
+const char *json_kind(const struct json_object *json)
+{
+	/* clang-format off */
+	static const char *const kinds[] = {
+		[json_type_null]    = "null",
+		[json_type_boolean] = "a boolean",
+		[json_type_double]  = "a number",
+		[json_type_int]     = "a number",
+		[json_type_object]  = "an object",
+		[json_type_array]   = "an array",
+		[json_type_string]  = "a string",
+	};
+	/* clang-format on */
+	return kinds[json_object_get_type(json)];
+}
+
+static struct json_object *or_abort(struct json_object *json)
+{
+	if (!json)
+		abort();
+	return json;
+}
+
+struct json_object *json_new_text(const char *data, size_t len)
+{
+	if (!data)
+		return NULL;
+	if (utf8_is_valid(data, len, NULL))
+		return or_abort(json_object_new_string_len(data, (int)len));
+	size_t text_len;
+	auto_free char *text = utf8_repair(data, len, &text_len);
+	return or_abort(json_object_new_string_len(text, (int)text_len));
+}
+
+struct json_object *json_new_string(const char *text)
+{
+	return json_new_text(text, text ? strlen(text) : 0);
+}
+
+struct json_object *json_new_decimal(int64_t value, int places)
+{
+	char text[48];
+	uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	uint64_t one = 1;
+	for (int i = 0; i < places; i++)
+		one *= 10;
+	int n = snprintf(text, sizeof(text), "%s%" PRIu64 ".%0*" PRIu64, value < 0 ? "-" : "",
+		size / one, places, size % one);
+	while (text[n - 1] == '0')
+		n--;
+	if (text[n - 1] == '.')
+		n--;
+	text[n] = '\0';
+	return or_abort(json_object_new_double_s((double)value / (double)one, text));
+}
+
+void json_put(struct json_object *object, const char *key, struct json_object *value)
+{
+	const unsigned flags = JSON_C_OBJECT_ADD_KEY_IS_NEW | JSON_C_OBJECT_ADD_CONSTANT_KEY;
+	if (json_object_object_add_ex(object, key, value, flags) < 0)
+		abort();
+}
+
+char *json_print(struct json_object *json, bool is_pretty)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+	flags |= is_pretty ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED
+			   : JSON_C_TO_STRING_PLAIN;
+	const char *text = json_object_to_json_string_ext(json, flags);
+	if (!text)
+		abort();
+	return xstrdup(text);
+}
