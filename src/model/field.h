@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Setting one field, for the two voices that do: the command line and JSON. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/spec.h"
+
+/* How an error names the field and shows an example. */
+enum field_voice {
+	VOICE_FLAG = 0, /* --timeout 33 */
+	VOICE_JSON,     /* "timeout": 33 */
+};
+
+/* Sets the field from text and marks it as given. List fields append. */
+int field_set(struct spec *spec, const struct field *field, const char *text,
+	enum field_voice voice, struct err *err);
+
+/* Appends one item to a list field, taken literally. `to` may be NULL, as for FIELD_STRINGS. */
+int field_add(struct spec *spec, const struct field *field, const char *from, const char *to,
+	enum field_voice voice, struct err *err);
+
+/* "--timeout: " + what + ", for example --timeout 33". Returns -1. */
+int field_refuse(const struct field *field, enum field_voice voice, enum err_code code,
+	struct err *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static inline void *field_slot(const struct spec *spec, const struct field *field)
+{
+	return (char *)spec + field->offset;
+}

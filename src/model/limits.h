@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every size, count and depth that an outsider controls has its bound here. */
+#pragma once
+
+enum {
+	LIMIT_ARGS = 4096,           /* arguments of one program */
+	LIMIT_ENV = 1024,            /* environment variables of one cell */
+	LIMIT_JOB_BYTES = 4 << 20,   /* argv and environment together */
+	LIMIT_STRING = 1 << 20,      /* one argument, variable or path */
+	LIMIT_CODE_BYTES = 16 << 20, /* code handed over as text */
+	LIMIT_SPEC_BYTES = 24 << 20, /* one spec as JSON */
+	LIMIT_SPEC_DEPTH = 8,
+	LIMIT_NAMES = 64,         /* layers in --require and --without, each */
+	LIMIT_MOUNTS = 32,        /* --ro and --rw together */
+	LIMIT_FILES = 256,        /* --file and --out, each */
+	LIMIT_TREE_DEPTH = 64,    /* directories walked when copying in or out */
+	LIMIT_TREE_FILES = 10000, /* files copied in or out by one run */
+	LIMIT_DENIALS = 32,       /* distinct denials in one result */
+	LIMIT_DENIED_CALLS = 256, /* denied calls watched before the watcher leaves */
+	LIMIT_WARNINGS = 16,
+	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result: what one execution did, in the shape every entrance returns. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/limits.h"
+#include "model/spec.h"
+
+enum run_status {
+	STATUS_NONE = 0,
+	STATUS_OK,
+	STATUS_ERROR,
+	STATUS_SIGNAL,
+	STATUS_TIMEOUT,
+	STATUS_CPU_LIMIT,
+	STATUS_OOM,
+	STATUS_OUTPUT_LIMIT,
+	STATUS_DISK_LIMIT,
+	STATUS_INTERRUPTED,
+	STATUS_REFUSED,
+	STATUS_SETUP_ERROR,
+	RUN_STATUS_COUNT,
+};
+
+extern const char *const run_status_names[RUN_STATUS_COUNT];
+
+enum {
+	EXIT_TIMED_OUT = 124,
+	EXIT_COULD_NOT_RUN = 125,
+	EXIT_GUARD_REFUSED = 126,
+};
+
+/* What the sandbox stopped, and the smallest option that would allow it. */
+struct denial {
+	char layer[24];     /* "seccomp", "network", "filesystem", "pids", "memory", "disk" … */
+	char operation[48]; /* "socket", "mount", "open for writing", "fork" … */
+	char target[192];   /* "AF_INET stream", "/usr/lib/x" …; may be empty */
+	char option[128];   /* "--net loopback", "--pids 256" …; empty: nothing would */
+	char evidence[16];  /* "kernel": counted by the kernel; "text": read from an error text */
+	unsigned count;
+};
+
+struct out_file {
+	char *path;     /* owned; inside the cell, relative to /home/user */
+	char *saved_to; /* owned; NULL when refused */
+	char *refused;  /* owned; why, or NULL */
+	int64_t size;
+};
+
+/* One entry of meta.isolation: a layer's key and what was really active. */
+struct isolation_item {
+	const char *key; /* static */
+	enum { ISOLATION_BOOL = 0, ISOLATION_NUMBER, ISOLATION_TEXT } kind;
+	int64_t number;
+	char text[64];
+};
+
+enum { ISOLATION_ITEMS_MAX = 40 };
+
+struct usage {
+	int64_t wall_us;
+	int64_t cpu_us;
+	int64_t max_memory_kb;
+	int64_t processes; /* most alive at once, the cell's init not counted */
+	int64_t read_bytes;
+	int64_t write_bytes;
+};
+
+/* One stream's text as kept: all of it, or head and tail with a note of what was cut. */
+struct captured {
+	char *text; /* owned; raw bytes as the program wrote them */
+	size_t len;
+	int64_t total_bytes; /* written by the program */
+	bool is_truncated;
+	char *spilled_to; /* owned; NULL when not asked for */
+};
+
+struct result {
+	char id[40];
+	enum run_status status;
+	int exit_code; /* hotcell's own exit status follows from result_exit_code() */
+	int signal;    /* 0: none */
+	struct captured out;
+	struct captured err;
+	struct usage usage;
+
+	char error_kind[16]; /* empty: no error */
+	char *error_message; /* owned */
+	char *hint;          /* owned, or NULL */
+
+	struct denial denials[LIMIT_DENIALS];
+	size_t denial_count;
+	struct out_file *files; /* owned */
+	size_t file_count;
+
+	const char *runtime; /* static: the provider that really ran it */
+	char language[32];   /* empty for --exec */
+	char language_version[32];
+	bool is_warm;
+	char *warnings[LIMIT_WARNINGS]; /* owned */
+	size_t warning_count;
+	struct isolation_item isolation[ISOLATION_ITEMS_MAX];
+	size_t isolation_count;
+};
+
+void result_init(struct result *result); /* also makes the id */
+void result_done(struct result *result);
+
+void result_warn(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void result_set_error(struct result *result, const char *kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Adds a denial, or counts one that is there already. */
+void result_add_denial(struct result *result, const struct denial *denial);
+
+/* The exit status of `hotcell run` for this result. */
+int result_exit_code(const struct result *result);
+
+/* The ExecutionResult as JSON text (owned by the caller), without a final newline. `spec` gives
+ * meta.resource_limits. */
+char *result_to_json(const struct result *result, const struct spec *spec, bool is_pretty);
+
+/* One event of --stream as a JSON line with its newline (owned by the caller). `event` is
+ * "stdout", "stderr", "status" or "done"; data is repaired to UTF-8. For "done", data is a whole
+ * result as JSON text and is embedded as an object. */
+char *event_to_json(const char *id, int64_t seq, const char *event, const char *data, size_t len);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The spec: what one execution asks for, whoever asks. One table of fields (spec_fields) feeds
+ * the JSON reader, the command line, the help text and the validation, so a setting is written
+ * once. Units are fixed: times in milliseconds, sizes in bytes, CPUs in thousandths.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct strings {
+	char **items; /* owned, NULL-terminated once non-empty */
+	size_t count;
+};
+
+/* FROM[:TO]: files in and out, mounts. */
+struct pair {
+	char *from; /* owned */
+	char *to;   /* owned, or NULL when not given */
+};
+
+struct pairs {
+	struct pair *items; /* owned */
+	size_t count;
+};
+
+enum net_mode {
+	NET_NONE = 0, /* no address family but UNIX */
+	NET_LOOPBACK, /* a private loopback that is up */
+	NET_MODE_COUNT,
+};
+
+extern const char *const net_mode_names[NET_MODE_COUNT + 1]; /* NULL-terminated */
+
+struct spec {
+	/* what to run: exactly one of code, file, exec */
+	char *language;
+	char *code;
+	char *file;
+	struct strings exec; /* a program and its arguments, no language */
+	struct strings args; /* arguments for code or file */
+
+	/* limits */
+	int64_t timeout_ms;
+	int64_t cpu_time_ms; /* 0: none */
+	int64_t memory;
+	int64_t pids;
+	int64_t disk;
+	int64_t inodes;
+	int64_t cpus_milli; /* 0: the host's */
+	int64_t max_output;
+	int64_t output_limit;
+
+	/* what goes in and out */
+	char *stdin_path; /* "-": our own standard input */
+	struct strings env;
+	struct pairs files;
+	struct pairs outs;
+	struct pairs ro;
+	struct pairs rw;
+	char *spill; /* directory for the whole output */
+
+	/* isolation */
+	int net; /* enum net_mode */
+	char *provider;
+	char *rootfs; /* "host" or a directory */
+	struct strings require;
+	struct strings without;
+	bool cold;
+
+	uint64_t given; /* bit i: spec_fields[i] was set by the asker, not by default */
+};
+
+enum field_type {
+	FIELD_NONE = 0,
+	FIELD_BOOL,
+	FIELD_TEXT,    /* char * */
+	FIELD_SECONDS, /* int64_t milliseconds; "1.5" and 1.5 both mean 1500 */
+	FIELD_SIZE,    /* int64_t bytes; "64M" or a plain number */
+	FIELD_COUNT,   /* int64_t */
+	FIELD_CPUS,    /* int64_t thousandths; "0.5" */
+	FIELD_CHOICE,  /* int, index into choices */
+	FIELD_STRINGS, /* struct strings; the flag repeats */
+	FIELD_NAMES,   /* struct strings; comma-separated in the flag */
+	FIELD_PAIRS,   /* struct pairs; the flag repeats */
+	FIELD_TYPE_COUNT,
+};
+
+struct field {
+	const char *name; /* in JSON */
+	const char *flag; /* the long flag, without "--"; NULL when has_no_flag */
+	enum field_type type;
+	size_t offset;
+	char short_flag;            /* 0: none */
+	const char *fallback;       /* default, as a person would write it; NULL: empty */
+	int64_t min, max;           /* of numbers, in the field's unit; of lists, the most items */
+	const char *const *choices; /* NULL-terminated: all that FIELD_CHOICE and FIELD_TEXT take */
+	const char *metavar;
+	const char *help;    /* one sentence, no full stop, no default */
+	const char *example; /* a value that works */
+	bool has_no_flag;    /* only JSON takes it: file, exec, args are positional */
+};
+
+extern const struct field spec_fields[];
+extern const size_t spec_field_count;
+
+/* Every field at its default. */
+void spec_init(struct spec *spec);
+void spec_done(struct spec *spec);
+
+/* Looks a field up by JSON name, else by long flag ('-' and '_' are one). NULL when unknown. */
+const struct field *spec_field(const char *name);
+
+/* By long flag only. "--file" is the field "files"; the field "file" has no flag. */
+const struct field *spec_flag(const char *flag);
+
+/* Sets one field from text, as a flag does. List fields append; a NULL text is "true" for
+ * FIELD_BOOL. The error names the flag (as "--timeout"), the valid range and an example. */
+int spec_set(struct spec *spec, const struct field *field, const char *text, struct err *err);
+
+/* Sets a default that a language brings: only where the asker said nothing. */
+int spec_set_default(
+	struct spec *spec, const struct field *field, const char *text, struct err *err);
+
+bool spec_is_given(const struct spec *spec, const struct field *field);
+
+/* Reads a whole spec from JSON text; unknown fields are errors with the nearest name. */
+int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *err);
+
+/* What no single field can tell: exactly one of code, file, exec; counts; mount targets
+ * absolute, not duplicated, not over the cell's own paths; variable names; total sizes. */
+int spec_check(const struct spec *spec, struct err *err);
+
+/* Where an entry of ro or rw appears in the cell: absolute and normalised. Owned by the caller;
+ * NULL when spec_check() refuses it. */
+char *spec_mount_target(const struct pair *mount);
+
+/* Where an entry of files is put, relative to /home/user. "dir/" means into that directory.
+ * Owned by the caller; NULL when spec_check() refuses it. */
+char *spec_file_target(const struct pair *file);
+
+void strings_add(struct strings *list, const char *text);
+void strings_done(struct strings *list);
+
+/* Reads FROM[:TO]; "\:" is a colon within FROM. False when one of them is empty. */
+bool pair_parse(const char *text, struct pair *ret_pair);
+void pairs_add(struct pairs *list, const char *from, const char *to);
+void pairs_done(struct pairs *list);
