@@ -89,15 +89,15 @@ struct call_case {
 #define CASE(...)
 #define INIT(call)
 #define ALLOW(call)                  { .name = #call, .verdict = PASS },
-#define ALLOW_AT(number, call)       { .name = #call, .verdict = PASS, .at = number },
+#define ALLOW_AT(number, call)       { .name = #call, .verdict = PASS, .at = (number) },
 #define ABSENT(call, why)            { .name = #call, .verdict = FAIL(ENOSYS) },
-#define ABSENT_AT(number, call, why) { .name = #call, .verdict = FAIL(ENOSYS), .at = number },
+#define ABSENT_AT(number, call, why) { .name = #call, .verdict = FAIL(ENOSYS), .at = (number) },
 #define QUIET(call, answer, why)     { .name = #call, .verdict = FAIL(answer) },
 #define WATCH(call, answer, in, why) \
-	{ .name = #call, .verdict = NOTIFY, .answer_errno = answer, .layer = in, .note = why },
+	{ .name = #call, .verdict = NOTIFY, .answer_errno = (answer), .layer = (in), .note = (why) },
 #define CHECK(call, otherwise, answer, in, why) \
-	{ .name = #call, .verdict = otherwise, .has_cases = true, \
-	  .answer_errno = answer, .layer = in, .note = why },
+	{ .name = #call, .verdict = (otherwise), .has_cases = true, \
+	  .answer_errno = (answer), .layer = (in), .note = (why) },
 static const struct call policy[] = {
 #include "jail/syscalls.def"
 };
@@ -118,10 +118,10 @@ static const struct call policy[] = {
 #define WATCH(call, answer, in, why)
 #define CHECK(call, otherwise, answer, in, why)
 #define VALUES(...) .count = COUNT_OF(((uint32_t[]){ __VA_ARGS__ })), .values = { __VA_ARGS__ }
-#define IN(no, bits, ...)      { .arg = no, .mask = bits, VALUES(__VA_ARGS__) }
-#define IN_HIGH(no, bits, ...) { .arg = no, .mask = bits, .is_high = true, VALUES(__VA_ARGS__) }
+#define IN(no, bits, ...)      { .arg = (no), .mask = (bits), VALUES(__VA_ARGS__) }
+#define IN_HIGH(no, bits, ...) { .arg = (no), .mask = (bits), .is_high = true, VALUES(__VA_ARGS__) }
 #define CASE(set, call, if_all, if_not, ...) \
-	{ .filters = set, .name = #call, .hit = if_all, .miss = if_not, .tests = { __VA_ARGS__ } },
+	{ .filters = (set), .name = #call, .hit = (if_all), .miss = (if_not), .tests = { __VA_ARGS__ } },
 static const struct call_case cases[] = {
 #include "jail/syscalls.def"
 };
