@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One language definition: JSON in, checked field by field. */
+#include "runtime/runtime.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "model/limits.h"
+#include "model/units.h"
+#include "wire/json.h"
+#include "wire/utf8.h"
+
+enum { LANGUAGE_DEPTH = 4, LANGUAGE_ITEMS = 64 };
+
+enum part_type { PART_NONE = 0, PART_TEXT, PART_STRINGS, PART_BOOL, PART_DEFAULTS };
+
+struct part {
+	const char *name;
+	enum part_type type;
+	size_t offset;
+	bool is_needed;
+};
+
+#define AT(member) offsetof(struct language, member)
+
+/* clang-format off */
+static const struct part parts[] = {
+	{ "name",            PART_TEXT,     AT(name),            true },
+	{ "title",           PART_TEXT,     AT(title),           true },
+	{ "aliases",         PART_STRINGS,  AT(aliases),         false },
+	{ "endings",         PART_STRINGS,  AT(endings),         false },
+	{ "program",         PART_TEXT,     AT(program),         true },
+	{ "argv",            PART_STRINGS,  AT(argv),            true },
+	{ "version",         PART_STRINGS,  AT(version),         false },
+	{ "package",         PART_TEXT,     AT(package),         true },
+	{ "needs_full_proc", PART_BOOL,     AT(needs_full_proc), false },
+	{ "defaults",        PART_DEFAULTS, AT(defaults),        false },
+};
+/* clang-format on */
+
+static int refuse_type(
+	const char *name, const char *wanted, struct json_object *value, struct err *err)
+{
+	return err_set(
+		err, ERR_INVALID, "field '%s' must be %s, not %s", name, wanted, json_kind(value));
+}
+
+static int read_text(char **slot, const char *name, struct json_object *value, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_string))
+		return refuse_type(name, "a string", value, err);
+	if (json_object_get_string_len(value) == 0)
+		return err_set(err, ERR_INVALID, "field '%s' is empty", name);
+	*slot = xstrdup(json_object_get_string(value));
+	return 0;
+}
+
+static int read_strings(
+	struct strings *list, const char *name, struct json_object *value, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_array))
+		return refuse_type(name, "an array of strings", value, err);
+	size_t count = json_object_array_length(value);
+	if (count > LANGUAGE_ITEMS)
+		return err_set(
+			err, ERR_LIMIT, "field '%s' has more than %d items", name, LANGUAGE_ITEMS);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *item = json_object_array_get_idx(value, i);
+		if (!json_object_is_type(item, json_type_string))
+			return refuse_type(name, "an array of strings", item, err);
+		if (json_object_get_string_len(item) == 0)
+			return err_set(err, ERR_INVALID, "field '%s' has an empty item", name);
+		strings_add(list, json_object_get_string(item));
+	}
+	return 0;
+}
+
+static int check_default(const struct field *field, const char *text, struct err *err)
+{
+	struct spec scratch;
+	spec_init(&scratch);
+	int r = spec_set(&scratch, field, text, err);
+	spec_done(&scratch);
+	return r;
+}
+
+/* Limits only: a definition must not open the network or mount anything. */
+static bool is_limit(const struct field *field)
+{
+	return field && (field->type == FIELD_SECONDS || field->type == FIELD_SIZE ||
+				field->type == FIELD_COUNT || field->type == FIELD_CPUS);
+}
+
+static int read_defaults(
+	struct strings *list, const char *name, struct json_object *value, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_object))
+		return refuse_type(name, "an object", value, err);
+	json_object_object_foreach(value, key, item)
+	{
+		char quote[48];
+		const struct field *field = spec_field(key);
+		if (!is_limit(field) || strcmp(field->name, key) != 0)
+			return err_set(err, ERR_INVALID, "field '%s': '%s' is not a limit of a run",
+				name, utf8_line(key, quote, sizeof(quote)));
+		if (!json_object_is_type(item, json_type_string) &&
+			!json_object_is_type(item, json_type_int))
+			return refuse_type(key, "a string or a whole number", item, err);
+		if (check_default(field, json_object_get_string(item), err) < 0)
+			return err_wrap(err, "field '%s'", name);
+		auto_free char *text = xasprintf("%s=%s", key, json_object_get_string(item));
+		strings_add(list, text);
+	}
+	return 0;
+}
+
+static int read_part(struct language *language, const struct part *part, struct json_object *value,
+	struct err *err)
+{
+	void *slot = (char *)language + part->offset;
+	switch (part->type) {
+	case PART_TEXT:
+		return read_text(slot, part->name, value, err);
+	case PART_STRINGS:
+		return read_strings(slot, part->name, value, err);
+	case PART_DEFAULTS:
+		return read_defaults(slot, part->name, value, err);
+	case PART_BOOL:
+		if (!json_object_is_type(value, json_type_boolean))
+			return refuse_type(part->name, "true or false", value, err);
+		*(bool *)slot = json_object_get_boolean(value);
+		return 0;
+	default:
+		return err_set(err, ERR_BROKEN, "field '%s' has no type", part->name);
+	}
+}
+
+static const struct part *find_part(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (strcmp(parts[i].name, name) == 0)
+			return &parts[i];
+	}
+	return NULL;
+}
+
+static int refuse_unknown(const char *name, struct err *err)
+{
+	const char *names[COUNT_OF(parts)];
+	char quote[48];
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		names[i] = parts[i].name;
+	const char *near = units_nearest(name, names, COUNT_OF(parts));
+	return err_set(err, ERR_INVALID, "unknown field '%s'%s%s%s",
+		utf8_line(name, quote, sizeof(quote)), near ? ", did you mean '" : "",
+		near ? near : "", near ? "'?" : "");
+}
+
+static bool is_name(const char *text)
+{
+	static const char later[] = "abcdefghijklmnopqrstuvwxyz0123456789_+-";
+	size_t len = strlen(text);
+	return len > 0 && len < 32 && strspn(text, later) == len && text[0] != '-';
+}
+
+static int check_argv(const char *name, const struct strings *argv, struct err *err)
+{
+	if (argv->items[0][0] != '/')
+		return err_set(err, ERR_INVALID,
+			"field '%s' must begin with an absolute path, for example /usr/bin/python3",
+			name);
+	return 0;
+}
+
+static int check_language(const struct language *language, struct err *err)
+{
+	if (!is_name(language->name))
+		return err_set(err, ERR_INVALID,
+			"field 'name' must be up to 31 of a-z, 0-9, '_', '+' and '-'");
+	for (size_t i = 0; i < language->aliases.count; i++) {
+		if (!is_name(language->aliases.items[i]))
+			return err_set(err, ERR_INVALID,
+				"field 'aliases' must hold names of a-z, 0-9, '_', '+' and '-'");
+	}
+	for (size_t i = 0; i < language->endings.count; i++) {
+		if (language->endings.items[i][0] != '.' || language->endings.items[i][1] == '\0')
+			return err_set(err, ERR_INVALID,
+				"field 'endings' must hold endings with their dot, for example "
+				".py");
+	}
+	if (strchr(language->program, '/') || strcmp(language->program, ".") == 0 ||
+		strcmp(language->program, "..") == 0)
+		return err_set(err, ERR_INVALID,
+			"field 'program' must be a plain file name, for example main.py");
+	TRY(check_argv("argv", &language->argv, err));
+	if (language->version.count > 0)
+		TRY(check_argv("version", &language->version, err));
+	for (size_t i = 1; i < language->argv.count; i++) {
+		if (strstr(language->argv.items[i], "{file}"))
+			return 0;
+	}
+	return err_set(err, ERR_INVALID, "field 'argv' must have {file} among its arguments");
+}
+
+static int check_needed(struct json_object *json, struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		struct json_object *value = json_object_object_get(json, parts[i].name);
+		bool is_there = json_object_is_type(value, json_type_array)
+					? json_object_array_length(value) > 0
+					: value != NULL;
+		if (parts[i].is_needed && !is_there)
+			return err_set(err, ERR_INVALID, "field '%s' is missing", parts[i].name);
+	}
+	return 0;
+}
+
+static int read_language(struct language *language, const char *text, size_t len, struct err *err)
+{
+	auto_json struct json_object *json = NULL;
+	TRY(json_read(text, len, LIMIT_LANGUAGE_BYTES, LANGUAGE_DEPTH, &json, err));
+	json_object_object_foreach(json, name, value)
+	{
+		const struct part *part = find_part(name);
+		if (!part)
+			return refuse_unknown(name, err);
+		TRY(read_part(language, part, value, err));
+	}
+	TRY(check_needed(json, err));
+	return check_language(language, err);
+}
+
+int language_from_json(struct language *language, const char *text, size_t len, const char *origin,
+	struct err *err)
+{
+	*language = (struct language){ 0 };
+	if (read_language(language, text, len, err) < 0) {
+		language_done(language);
+		return err_wrap(err, "%s", origin);
+	}
+	return 0;
+}
+
+void language_done(struct language *language)
+{
+	free(language->name);
+	free(language->title);
+	strings_done(&language->aliases);
+	strings_done(&language->endings);
+	free(language->program);
+	strings_done(&language->argv);
+	strings_done(&language->version);
+	free(language->package);
+	strings_done(&language->defaults);
+	*language = (struct language){ 0 };
+}
+
+bool language_parse_version(const char *text, char *version, size_t size)
+{
+	static const char digits[] = "0123456789";
+	for (const char *at = text; *at != '\0';) {
+		size_t len = strspn(at, digits);
+		if (len == 0) {
+			at++;
+			continue;
+		}
+		while (at[len] == '.' && strspn(at + len + 1, digits) > 0)
+			len += 1 + strspn(at + len + 1, digits);
+		if (memchr(at, '.', len) && len < size) {
+			memcpy(version, at, len);
+			version[len] = '\0';
+			return true;
+		}
+		at += len;
+	}
+	return false;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Definitions live in three places; a later one replaces a language of the same name: the shipped
+ * ones beside the program, /etc/hotcell/runtimes, and the user's ~/.config/hotcell/runtimes.
+ * HOTCELL_RUNTIMES names one directory that stands for all three. A language's name is its
+ * directory's name, so that one language is one open() away.
+ */
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "model/limits.h"
+#include "model/units.h"
+#include "wire/utf8.h"
+
+enum { LANGUAGES_MAX = 256 };
+
+static bool is_directory(const char *path)
+{
+	auto_fd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0;
+}
+
+/* build/hotcell has ../runtimes; bin/hotcell has ../share/hotcell/runtimes. NULL: none there. */
+static char *shipped_directory(void)
+{
+	static const char *const places[] = { "../runtimes", "../share/hotcell/runtimes" };
+	char program[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	if (len <= 0)
+		return NULL;
+	program[len] = '\0';
+	char *slash = strrchr(program, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		auto_free char *path = xasprintf("%s/%s", program, places[i]);
+		if (is_directory(path))
+			return take_ptr(&path);
+	}
+	return NULL;
+}
+
+static void add_user_directory(struct strings *places)
+{
+	const char *config = secure_getenv("XDG_CONFIG_HOME");
+	const char *home = secure_getenv("HOME");
+	auto_free char *path = NULL;
+	if (config && *config == '/')
+		path = xasprintf("%s/hotcell/runtimes", config);
+	else if (home && *home == '/')
+		path = xasprintf("%s/.config/hotcell/runtimes", home);
+	if (path)
+		strings_add(places, path);
+}
+
+/* In the order of reading: the last one wins. */
+static void find_places(struct strings *places)
+{
+	const char *only = secure_getenv("HOTCELL_RUNTIMES");
+	if (only && *only != '\0') {
+		strings_add(places, only);
+		return;
+	}
+	auto_free char *shipped = shipped_directory();
+	if (shipped)
+		strings_add(places, shipped);
+	strings_add(places, "/etc/hotcell/runtimes");
+	add_user_directory(places);
+}
+
+/* Reads PLACE/NAME/language.json. 1: read; 0: there is none. */
+static int read_definition(
+	const char *place, const char *name, struct language *ret_language, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free char *path = xasprintf("%s/%s/language.json", place, name);
+	struct language language;
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return err_sys(err, errno, "open language definition %s", path);
+	buf_init(&text, LIMIT_LANGUAGE_BYTES);
+	int r = buf_read(&text, fd);
+	if (r == -ENOSPC)
+		return err_set(
+			err, ERR_LIMIT, "%s: longer than %d bytes", path, LIMIT_LANGUAGE_BYTES);
+	if (r < 0)
+		return err_sys(err, -r, "read language definition %s", path);
+	TRY(language_from_json(&language, buf_text(&text), text.len, path, err));
+	if (strcmp(language.name, name) != 0) {
+		language_done(&language);
+		return err_set(err, ERR_INVALID,
+			"%s: field 'name' must be the name of its directory, '%s'", path, name);
+	}
+	*ret_language = language;
+	return 1;
+}
+
+static struct language *by_name(const struct languages *languages, const char *name)
+{
+	for (size_t i = 0; i < languages->count; i++) {
+		if (strcmp(languages->items[i].name, name) == 0)
+			return &languages->items[i];
+	}
+	return NULL;
+}
+
+/* Takes `language`. */
+static void keep(struct languages *languages, struct language *language)
+{
+	struct language *old = by_name(languages, language->name);
+	if (old) {
+		language_done(old);
+	} else {
+		languages->items =
+			xrealloc(languages->items, languages->count + 1, sizeof(*languages->items));
+		old = &languages->items[languages->count++];
+	}
+	*old = *language;
+}
+
+static int read_place(struct languages *languages, const char *place, struct err *err)
+{
+	auto_dir DIR *dir = opendir(place);
+	if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	if (!dir)
+		return err_sys(err, errno, "open directory %s", place);
+	for (;;) {
+		struct language language;
+		errno = 0;
+		const struct dirent *entry = readdir(dir);
+		if (!entry && errno != 0)
+			return err_sys(err, errno, "read directory %s", place);
+		if (!entry)
+			return 0;
+		if (entry->d_name[0] == '.')
+			continue;
+		if (languages->count >= LANGUAGES_MAX)
+			return err_set(
+				err, ERR_LIMIT, "%s: more than %d languages", place, LANGUAGES_MAX);
+		int r = read_definition(place, entry->d_name, &language, err);
+		if (r < 0)
+			return -1;
+		if (r > 0)
+			keep(languages, &language);
+	}
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct language *)a)->name, ((const struct language *)b)->name);
+}
+
+int languages_load(struct languages *languages, struct err *err)
+{
+	struct strings places = { 0 };
+	int r = 0;
+	*languages = (struct languages){ 0 };
+	find_places(&places);
+	for (size_t i = 0; i < places.count && r == 0; i++)
+		r = read_place(languages, places.items[i], err);
+	strings_done(&places);
+	if (r < 0) {
+		languages_done(languages);
+		return -1;
+	}
+	if (languages->count > 0)
+		qsort(languages->items, languages->count, sizeof(*languages->items), compare_names);
+	return 0;
+}
+
+void languages_done(struct languages *languages)
+{
+	for (size_t i = 0; i < languages->count; i++)
+		language_done(&languages->items[i]);
+	free(languages->items);
+	*languages = (struct languages){ 0 };
+}
+
+static bool has_alias(const struct language *language, const char *name)
+{
+	for (size_t i = 0; i < language->aliases.count; i++) {
+		if (strcmp(language->aliases.items[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int refuse_unknown(const struct languages *languages, const char *name, struct err *err)
+{
+	const char *names[LANGUAGES_MAX];
+	char quote[48];
+	auto_buf struct buf list = { 0 };
+	buf_init(&list, 240);
+	size_t count = languages->count < LANGUAGES_MAX ? languages->count : LANGUAGES_MAX;
+	for (size_t i = 0; i < count; i++) {
+		names[i] = languages->items[i].name;
+		(void)buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	}
+	const char *near = units_nearest(name, names, count);
+	(void)utf8_line(name, quote, sizeof(quote));
+	if (count == 0)
+		return err_set(err, ERR_MISSING,
+			"--language: no language definitions found for '%s'; is hotcell installed "
+			"whole?",
+			quote);
+	return err_set(err, ERR_INVALID,
+		"--language: '%s' is not known (valid: %s%s%s%s), for example --language %s", quote,
+		buf_text(&list), near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+		near ? near : names[0]);
+}
+
+int language_find(const struct languages *languages, const char *name,
+	const struct language **ret_language, struct err *err)
+{
+	const struct language *found = by_name(languages, name);
+	for (size_t i = 0; i < languages->count && !found; i++) {
+		if (has_alias(&languages->items[i], name))
+			found = &languages->items[i];
+	}
+	if (!found)
+		return refuse_unknown(languages, name, err);
+	*ret_language = found;
+	return 0;
+}
+
+const struct language *language_for_file(const struct languages *languages, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *ending = strrchr(slash ? slash + 1 : path, '.');
+	if (!ending)
+		return NULL;
+	for (size_t i = 0; i < languages->count; i++) {
+		const struct strings *endings = &languages->items[i].endings;
+		for (size_t k = 0; k < endings->count; k++) {
+			if (strcmp(endings->items[k], ending) == 0)
+				return &languages->items[i];
+		}
+	}
+	return NULL;
+}
+
+/* Moves the entry out of the list, which gives up owning it. */
+static int take_found(struct languages *languages, const char *name, struct language *ret_language,
+	struct err *err)
+{
+	const struct language *found;
+	TRY(language_find(languages, name, &found, err));
+	struct language *entry = &languages->items[found - languages->items];
+	*ret_language = *entry;
+	*entry = (struct language){ 0 };
+	return 0;
+}
+
+int language_load_one(const char *name, struct language *ret_language, struct err *err)
+{
+	struct strings places = { 0 };
+	struct languages all;
+	int r = 0;
+	/* A name that is no plain directory name can only be a mistake: the slow road says so. */
+	bool is_plain = *name != '\0' && *name != '.' && !strchr(name, '/');
+	find_places(&places);
+	for (size_t i = places.count; i > 0 && r == 0 && is_plain; i--)
+		r = read_definition(places.items[i - 1], name, ret_language, err);
+	strings_done(&places);
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	TRY(languages_load(&all, err));
+	r = take_found(&all, name, ret_language, err);
+	languages_done(&all);
+	return r;
+}

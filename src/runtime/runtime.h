@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Language definitions: data in runtimes/NAME/language.json, read when asked for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/spec.h"
+
+struct language {
+	char *name; /* owned, as everything here */
+	char *title;
+	struct strings aliases;
+	struct strings endings; /* with the dot: ".py" */
+	char *program;          /* name of the code's file in the cell: "main.py" */
+	struct strings argv;    /* "{file}" stands for the code's file */
+	struct strings
+		version;      /* argv that prints the version; the first number with a dot counts */
+	char *package;        /* Debian package that brings argv[0] */
+	bool needs_full_proc; /* libuv, ps, free read /proc/meminfo and friends */
+	struct strings
+		defaults; /* "memory=1G": spec fields this language sets where none is given */
+};
+
+struct languages {
+	struct language *items; /* owned, sorted by name */
+	size_t count;
+};
+
+/* Reads every definition: the shipped ones (found beside the program, uninstalled or installed),
+ * then /etc/hotcell/runtimes, then the user's ~/.config/hotcell/runtimes; a later one wins. */
+int languages_load(struct languages *languages, struct err *err);
+void languages_done(struct languages *languages);
+
+/* By name or alias. Unknown: an error that lists the known ones and the nearest name. */
+int language_find(const struct languages *languages, const char *name,
+	const struct language **ret_language, struct err *err);
+
+/* Both at once, by the shortest road: an exact name costs one small file, an alias all of them.
+ * *ret_language is the caller's, to be given to language_done(). */
+int language_load_one(const char *name, struct language *ret_language, struct err *err);
+
+/* By the file's ending, NULL when none fits. */
+const struct language *language_for_file(const struct languages *languages, const char *path);
+
+/* Parses one definition; `origin` is named in errors. */
+int language_from_json(struct language *language, const char *text, size_t len, const char *origin,
+	struct err *err);
+void language_done(struct language *language);
+
+/* The version number in what a version probe printed ("Python 3.11.2\n" -> "3.11.2"). False
+ * when there is none. */
+bool language_parse_version(const char *text, char *version, size_t size);
