@@ -52,6 +52,8 @@ enum {
 #define KILL    SECCOMP_RET_KILL_PROCESS
 #define FAIL(e) (SECCOMP_RET_ERRNO | (e))
 #define REFUSE  FAIL(EPERM)
+#define PRETEND FAIL(0)
+#define NEXT    0xffffffffu	/* no verdict: the next case decides */
 
 #define EVERY         0xffffffffu
 #define SOCKET_FLAGS  ((uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC))
@@ -358,7 +360,8 @@ static void add_case(
 	for (size_t i = 0; i < TESTS_MAX && item->tests[i].count; i++) {
 		bool is_last = i + 1 == TESTS_MAX || !item->tests[i + 1].count;
 		int yes = is_last ? verdict_label(code, item->hit) : label_new(code);
-		int no = i == 0 ? next : verdict_label(code, item->miss);
+		bool goes_on = i == 0 || item->miss == NEXT;
+		int no = goes_on ? next : verdict_label(code, item->miss);
 		add_test(code, &item->tests[i], loaded, yes, no);
 		if (!is_last)
 			label_place(code, yes);
@@ -388,7 +391,8 @@ static void add_check(struct code *code, const struct call *call, enum filter_se
 		add_case(code, item, loaded, next);
 		if (after)
 			label_place(code, next);
-		loaded = &item->tests[0]; /* only a failed guard leads to the next case */
+		/* Without NEXT only a failed guard leads to the next case, its load still done. */
+		loaded = item->miss == NEXT ? NULL : &item->tests[0];
 		item = after;
 	}
 }
