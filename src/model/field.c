@@ -202,19 +202,17 @@ static int add_string(const struct change *change)
 
 static int add_names(const struct change *change)
 {
-	const char *at = change->text;
-	for (;;) {
-		size_t len = strcspn(at, ",");
-		if (len == 0)
-			return refuse(change, "has an empty name");
-		if (strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_-") < len)
-			return refuse(change, "is not a list of names");
-		auto_free char *name = xstrndup(at, len);
+	const char *text = change->text;
+	size_t len = strlen(text);
+	if (strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-,") < len)
+		return refuse(change, "is not a list of names");
+	if (len == 0 || text[0] == ',' || text[len - 1] == ',' || strstr(text, ",,"))
+		return refuse(change, "has an empty name");
+	for (const char *at = text; at <= text + len; at += strcspn(at, ",") + 1) {
+		auto_free char *name = xstrndup(at, strcspn(at, ","));
 		TRY(field_add(change->spec, change->field, name, NULL, change->voice, change->err));
-		if (at[len] == '\0')
-			return 0;
-		at += len + 1;
 	}
+	return 0;
 }
 
 static int add_pair(const struct change *change)

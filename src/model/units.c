@@ -186,9 +186,12 @@ const char *units_nearest(const char *text, const char *const *names, size_t cou
 		if (strlen(names[i]) > NAME_MAX_LEN)
 			continue;
 		size_t distance = edit_distance(text, names[i]);
-		bool is_beginning = len >= 3 && strncmp(names[i], text, len) == 0;
+		if (distance > 1 && len >= 3 && strncmp(names[i], text, len) == 0)
+			distance = 1; /* the beginning of a name is as near as a slip */
 		bool is_near = distance <= len / 3 + 1 && distance < len;
-		if ((is_near || is_beginning) && (!best || distance < best_distance)) {
+		bool is_better = !best || distance < best_distance ||
+				 (distance == best_distance && strlen(names[i]) < strlen(best));
+		if (is_near && is_better) {
 			best = names[i];
 			best_distance = distance;
 		}

@@ -22,8 +22,11 @@ static int refuse_at(
 	return err_set(err, code, "JSON line %zu, column %zu: %s", line, offset - start + 1, what);
 }
 
+/* All that stands outside strings in JSON, which leaves no letters for NaN, Infinity or True. */
+static const char outside_strings[] = " \t\r\n{}[]:,\"+-.0123456789eEtrufalsn";
+
 /* What json-c lets through even when strict: NUL and raw controls in strings (a key is cut at its
- * NUL, so one name could pass for another) and bytes that are not UTF-8. */
+ * NUL, so one name could pass for another), words of its own, bytes that are not UTF-8. */
 static int check_text(const char *text, size_t len, struct err *err)
 {
 	size_t bad;
@@ -36,6 +39,8 @@ static int check_text(const char *text, size_t len, struct err *err)
 		if (in_string && (unsigned char)text[i] < 0x20)
 			return refuse_at(text, i, ERR_INVALID,
 				"a control character in a string must be escaped", err);
+		if (!in_string && !strchr(outside_strings, text[i]))
+			return refuse_at(text, i, ERR_INVALID, "unexpected character", err);
 		if (text[i] == '"')
 			in_string = !in_string;
 		if (text[i] != '\\' || !in_string)
@@ -48,9 +53,14 @@ static int check_text(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static size_t trimmed(const char *text, size_t len)
 {
-	while (len > 0 && strchr(" \t\r\n", text[len - 1]))
+	while (len > 0 && is_space(text[len - 1]))
 		len--;
 	return len;
 }
@@ -84,6 +94,11 @@ int json_read(const char *text, size_t len, size_t max_len, int max_depth,
 	if (len == 0)
 		return err_set(err, ERR_INVALID, "JSON is empty, an object is expected");
 	TRY(check_text(text, len, err));
+	size_t start = 0;
+	while (is_space(text[start]))
+		start++;
+	if (text[start] != '{')
+		return refuse_at(text, start, ERR_INVALID, "an object, '{ … }', is expected", err);
 
 	struct json_tokener *tokener = json_tokener_new_ex(max_depth + 1);
 	if (!tokener)

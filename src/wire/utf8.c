@@ -293,18 +293,19 @@ static size_t line_piece(const char *text, size_t len, struct buf *piece)
 const char *utf8_line(const char *text, char *line, size_t size)
 {
 	static const char cut[] = "\xe2\x80\xa6";
-	size_t len = strlen(text), used = 0;
+	size_t len = strlen(text), used = 0, cut_at = 0;
 	while (len > 0) {
 		auto_buf struct buf piece = { 0 };
 		buf_init(&piece, 16);
 		size_t done = line_piece(text, len, &piece);
-		size_t after = done < len ? sizeof(cut) : 1;
-		if (used + piece.len + after > size) {
-			memcpy(line + used, cut, sizeof(cut));
+		if (used + piece.len + 1 > size) {
+			memcpy(line + cut_at, cut, sizeof(cut));
 			return line;
 		}
 		memcpy(line + used, piece.data, piece.len);
 		used += piece.len;
+		if (used + sizeof(cut) <= size)
+			cut_at = used;
 		text += done;
 		len -= done;
 	}
