@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
+
+#include "runtime/runtime.h"
+
+static struct err err;
+
+static int read_language(struct language *language, const char *text)
+{
+	return language_from_json(language, text, strlen(text), "x.json", &err);
+}
+
+#define MINIMAL                                                              \
+	"\"name\": \"tcl\", \"title\": \"Tcl\", \"program\": \"main.tcl\", " \
+	"\"argv\": [\"/usr/bin/tclsh\", \"{file}\"], \"package\": \"tcl\""
+
+TEST(language_from_json_reads_every_field)
+{
+	struct language language;
+	ASSERT_OK(read_language(&language,
+		"{" MINIMAL ", \"aliases\": [\"tclsh\"], \"endings\": [\".tcl\"],"
+		" \"version\": [\"/usr/bin/tclsh\", \"-v\"], \"needs_full_proc\": true,"
+		" \"defaults\": {\"memory\": \"1G\", \"pids\": 64}}"));
+	ASSERT_STR(language.name, "tcl");
+	ASSERT_STR(language.title, "Tcl");
+	ASSERT_STR(language.program, "main.tcl");
+	ASSERT_STR(language.argv.items[1], "{file}");
+	ASSERT_STR(language.package, "tcl");
+	ASSERT_STR(language.aliases.items[0], "tclsh");
+	ASSERT_STR(language.endings.items[0], ".tcl");
+	ASSERT_EQ(language.version.count, 2);
+	ASSERT(language.needs_full_proc);
+	ASSERT_EQ(language.defaults.count, 2);
+	ASSERT_STR(language.defaults.items[0], "memory=1G");
+	ASSERT_STR(language.defaults.items[1], "pids=64");
+	language_done(&language);
+}
+
+TEST(language_from_json_needs_only_the_minimum)
+{
+	struct language language;
+	ASSERT_OK(read_language(&language, "{" MINIMAL "}"));
+	ASSERT_EQ(language.aliases.count, 0);
+	ASSERT(!language.needs_full_proc);
+	language_done(&language);
+}
+
+/* clang-format off */
+static const struct { const char *text, *want; } refused[] = {
+	{ "{}", "x.json: field 'name' is missing" },
+	{ "{\"name\": \"x\"}", "field 'title' is missing" },
+	{ "{" MINIMAL ", \"argv\": []}", "field 'argv' is missing" },
+	{ "{" MINIMAL ", \"nmae\": 1}", "unknown field 'nmae', did you mean 'name'?" },
+	{ "{" MINIMAL ", \"title\": 1}", "field 'title' must be a string, not a number" },
+	{ "{" MINIMAL ", \"title\": null}", "field 'title' must be a string, not null" },
+	{ "{" MINIMAL ", \"title\": \"\"}", "field 'title' is empty" },
+	{ "{" MINIMAL ", \"aliases\": \"x\"}", "field 'aliases' must be an array of strings, not a string" },
+	{ "{" MINIMAL ", \"aliases\": [1]}", "field 'aliases' must be an array of strings, not a number" },
+	{ "{" MINIMAL ", \"aliases\": [\"A B\"]}", "field 'aliases' must hold names" },
+	{ "{" MINIMAL ", \"aliases\": [\"\"]}", "field 'aliases' has an empty item" },
+	{ "{" MINIMAL ", \"endings\": [\"tcl\"]}", "field 'endings' must hold endings with their dot" },
+	{ "{" MINIMAL ", \"name\": \"../x\"}", "field 'name' must be" },
+	{ "{" MINIMAL ", \"program\": \"a/b\"}", "field 'program' must be a plain file name" },
+	{ "{" MINIMAL ", \"program\": \"..\"}", "field 'program' must be a plain file name" },
+	{ "{" MINIMAL ", \"argv\": [\"tclsh\", \"{file}\"]}", "field 'argv' must begin with an absolute path" },
+	{ "{" MINIMAL ", \"argv\": [\"/usr/bin/tclsh\"]}", "field 'argv' must have {file}" },
+	{ "{" MINIMAL ", \"version\": [\"tclsh\"]}", "field 'version' must begin with an absolute path" },
+	{ "{" MINIMAL ", \"needs_full_proc\": 1}", "field 'needs_full_proc' must be true or false" },
+	{ "{" MINIMAL ", \"defaults\": []}", "field 'defaults' must be an object" },
+	{ "{" MINIMAL ", \"defaults\": {\"net\": \"loopback\"}}", "'net' is not a limit of a run" },
+	{ "{" MINIMAL ", \"defaults\": {\"cpu-time\": 1}}", "'cpu-time' is not a limit of a run" },
+	{ "{" MINIMAL ", \"defaults\": {\"memory\": \"1\"}}", "field 'defaults': --memory: '1' is out of range" },
+	{ "{" MINIMAL ", \"defaults\": {\"memory\": true}}", "field 'memory' must be a string or a whole number" },
+	{ "[]", "x.json: JSON line 1, column 1" },
+};
+/* clang-format on */
+
+TEST(language_from_json_names_the_file_and_the_field)
+{
+	for (size_t i = 0; i < COUNT_OF(refused); i++) {
+		struct language language;
+		if (read_language(&language, refused[i].text) == 0)
+			FAIL("%s was taken", refused[i].text);
+		ASSERT_HAS(err.text, "x.json: ");
+		ASSERT_HAS(err.text, refused[i].want);
+		ASSERT(!language.name);
+	}
+}
+
+TEST(language_from_json_does_not_leak_a_field_given_twice)
+{
+	struct language language;
+	ASSERT_OK(read_language(&language, "{\"name\": \"first\", " MINIMAL "}"));
+	ASSERT_STR(language.name, "tcl");
+	language_done(&language);
+}
+
+TEST(language_parse_version_takes_the_first_number_with_a_dot)
+{
+	/* clang-format off */
+	static const struct { const char *text, *want; } samples[] = {
+		{ "Python 3.11.2\n", "3.11.2" },
+		{ "v20.20.2\n", "20.20.2" },
+		{ "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", "5.2.15" },
+		{ "go version go1.19.8 linux/amd64", "1.19.8" },
+		{ "build 12, version 1.2.", "1.2" },
+		{ "1.2", "1.2" },
+	};
+	/* clang-format on */
+	char version[16];
+	for (size_t i = 0; i < COUNT_OF(samples); i++) {
+		ASSERT(language_parse_version(samples[i].text, version, sizeof(version)));
+		ASSERT_STR(version, samples[i].want);
+	}
+	ASSERT(!language_parse_version("", version, sizeof(version)));
+	ASSERT(!language_parse_version("version 12", version, sizeof(version)));
+	ASSERT(!language_parse_version("..", version, sizeof(version)));
+	ASSERT(!language_parse_version("1.222222222222222222222222", version, sizeof(version)));
+}
