@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: one file per command. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "model/spec.h"
+
+struct command {
+	const char *name;
+	const char *usage; /* after "hotcell NAME " */
+	const char *help;  /* one line */
+	int (*run)(const struct command *command, int argc, char **argv);
+};
+
+extern const struct command cmd_run;
+extern const struct command cmd_doctor;
+extern const struct command cmd_languages;
+extern const struct command cmd_providers;
+
+/* An option that is the command's own, not a field of the spec. */
+struct cli_option {
+	const char *flag;
+	char short_flag;     /* 0: none */
+	const char *metavar; /* NULL: takes no value */
+	const char *help;
+};
+
+/* What a command line came to. */
+struct cli_line {
+	bool has_help;
+	int rest; /* index of the first argument that is no option */
+	void *context;
+	/* Called for each of the command's own options, with its value or NULL. */
+	int (*take)(void *context, const char *flag, const char *value, struct err *err);
+};
+
+/* Reads options: the spec's fields (spec may be NULL: none of them) and the command's own. */
+int cli_read(int argc, char **argv, struct spec *spec, const struct cli_option *own,
+	size_t own_count, struct cli_line *line, struct err *err);
+
+/* Prints usage, own options, and the spec's fields when there are any to take. */
+void cli_help(const struct command *command, const struct cli_option *own, size_t own_count,
+	bool has_spec, const char *examples);
+
+/* "hotcell: " + text on stderr. Returns EXIT_COULD_NOT_RUN. */
+int cli_fail(const struct err *err);
+
+/* Reads options of a command whose only ones are --json and --help. Returns -1 to go on, else the
+ * exit status. */
+int cli_read_simple(const struct command *command, int argc, char **argv, bool *ret_json);
+
+/* Prints text that may carry foreign bytes, made safe when the stream is a terminal. */
+void cli_print(FILE *stream, const char *text, size_t len);

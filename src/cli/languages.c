@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hotcell languages and hotcell providers: what is here, and what would bring the rest. */
+#include "base/own.h"
+#include "cli/cli.h"
+#include "engine/engine.h"
+#include "provider/provider.h"
+#include "wire/json.h"
+
+static struct json_object *language_to_json(const struct language *language, const char *version)
+{
+	struct json_object *json = json_object_new_object();
+	json_put(json, "name", json_new_string(language->name));
+	json_put(json, "version", version[0] ? json_new_string(version) : NULL);
+	json_put(json, "path", json_new_string(language->argv.items[0]));
+	json_put(json, "available", json_object_new_boolean(version[0] != '\0'));
+	json_put(json, "warm", json_object_new_boolean(false));
+	json_put(json, "package", json_new_string(language->package));
+	return json;
+}
+
+static int print_languages(bool is_json, struct err *err)
+{
+	struct languages all;
+	struct spec spec;
+	auto_json struct json_object *list = json_object_new_array();
+	TRY(languages_load(&all, err));
+	spec_init(&spec);
+	if (!is_json)
+		(void)printf("%-12s %-10s %-5s %s\n", "LANGUAGE", "VERSION", "START", "PROGRAM");
+	for (size_t i = 0; i < all.count; i++) {
+		const struct language *language = &all.items[i];
+		char version[32] = "";
+		bool is_here = engine_version(language, &spec, version, sizeof(version));
+		if (is_json)
+			(void)json_object_array_add(list, language_to_json(language, version));
+		else if (is_here)
+			(void)printf("%-12s %-10s %-5s %s\n", language->name, version, "cold",
+				language->argv.items[0]);
+		else
+			(void)printf("%-12s %-10s %-5s missing: apt-get install %s\n",
+				language->name, "-", "-",
+				language->package ? language->package : language->name);
+	}
+	if (is_json) {
+		auto_free char *text = json_print(list, true);
+		(void)printf("%s\n", text);
+	}
+	spec_done(&spec);
+	languages_done(&all);
+	return 0;
+}
+
+static int run_languages(const struct command *command, int argc, char **argv)
+{
+	struct err err = { 0 };
+	bool is_json = false;
+	int status = cli_read_simple(command, argc, argv, &is_json);
+	if (status >= 0)
+		return status;
+	return print_languages(is_json, &err) < 0 ? cli_fail(&err) : 0;
+}
+
+static int run_providers(const struct command *command, int argc, char **argv)
+{
+	bool is_json = false;
+	int status = cli_read_simple(command, argc, argv, &is_json);
+	if (status >= 0)
+		return status;
+	auto_json struct json_object *list = json_object_new_array();
+	for (size_t i = 0; providers[i]; i++) {
+		struct json_object *json = json_object_new_object();
+		json_put(json, "name", json_new_string(providers[i]->name));
+		json_put(json, "title", json_new_string(providers[i]->title));
+		(void)json_object_array_add(list, json);
+		if (!is_json)
+			(void)printf("%-12s %s\n", providers[i]->name, providers[i]->title);
+	}
+	if (is_json) {
+		auto_free char *text = json_print(list, true);
+		(void)printf("%s\n", text);
+	}
+	return 0;
+}
+
+const struct command cmd_languages = {
+	.name = "languages",
+	.usage = "[--json]",
+	.help = "languages of this machine, their versions, and what to install for the others",
+	.run = run_languages,
+};
+
+const struct command cmd_providers = {
+	.name = "providers",
+	.usage = "[--json]",
+	.help = "who can isolate a cell here",
+	.run = run_providers,
+};

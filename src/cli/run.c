@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hotcell run: one execution in a fresh cell. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "cli/cli.h"
+#include "engine/engine.h"
+#include "wire/utf8.h"
+
+struct run_line {
+	struct spec spec;
+	bool is_json, is_stream, is_explain, is_exec;
+	char *spec_file; /* borrowed */
+};
+
+static const struct cli_option run_options[] = {
+	{ .flag = "exec", .help = "run a program of the cell: --exec -- PROG ARG…" },
+	{ .flag = "json", .help = "print one ExecutionResult as JSON on stdout, nothing else" },
+	{ .flag = "stream", .help = "with --json: events as JSON lines, the result as the last" },
+	{ .flag = "explain", .help = "tell on stderr what each isolation layer did" },
+	{ .flag = "spec",
+		.metavar = "FILE",
+		.help = "read the settings as JSON first, - for stdin" },
+};
+
+static const char run_examples[] = "  hotcell run script.py input.txt\n"
+				   "  hotcell run -c 'print(6 * 7)'\n"
+				   "  hotcell run -l bash -c 'echo $HOME' --json\n"
+				   "  hotcell run --ro .:/home/user/project -t 10 -m 256M test.py\n"
+				   "  hotcell run --file data.csv --out '*.png:plots' plot.py\n"
+				   "  hotcell run --exec -- ls -la /\n";
+
+static int take_option(void *context, const char *flag, const char *value, struct err *err)
+{
+	struct run_line *line = context;
+	(void)err;
+	if (strcmp(flag, "exec") == 0)
+		line->is_exec = true;
+	else if (strcmp(flag, "json") == 0)
+		line->is_json = true;
+	else if (strcmp(flag, "stream") == 0)
+		line->is_stream = true;
+	else if (strcmp(flag, "explain") == 0)
+		line->is_explain = true;
+	else if (strcmp(flag, "spec") == 0)
+		line->spec_file = (char *)value;
+	return 0;
+}
+
+/* Output on its way to the terminal, a pipe, or the event stream. */
+struct rendering {
+	const char *id; /* for events */
+	int64_t seq;
+	bool is_terminal[STREAM_COUNT];
+	struct utf8_visible views[STREAM_COUNT];
+	struct utf8_stream streams[STREAM_COUNT];
+};
+
+static void render_plain(
+	void *context, int stream, const char *data, size_t len, struct buf *pending)
+{
+	struct rendering *rendering = context;
+	if (!rendering->is_terminal[stream]) {
+		(void)buf_append(pending, data, len);
+		return;
+	}
+	size_t safe_len = 0;
+	auto_free char *safe = utf8_visible_push(&rendering->views[stream], data, len, &safe_len);
+	(void)buf_append(pending, safe, safe_len);
+}
+
+static void render_event(
+	void *context, int stream, const char *data, size_t len, struct buf *pending)
+{
+	struct rendering *rendering = context;
+	size_t text_len = 0;
+	auto_free char *text = utf8_stream_push(&rendering->streams[stream], data, len, &text_len);
+	if (text_len == 0)
+		return;
+	auto_free char *line = event_to_json(rendering->id, rendering->seq++,
+		stream == STREAM_OUT ? "stdout" : "stderr", text, text_len);
+	(void)buf_append(pending, line, strlen(line));
+}
+
+/* What a stream held back, hoping for the rest of a character, comes out at the end. */
+static void finish_rendering(struct rendering *rendering, bool is_stream)
+{
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		size_t len = 0;
+		FILE *file = stream == STREAM_OUT || is_stream ? stdout : stderr;
+		if (is_stream) {
+			auto_free char *text = utf8_stream_end(&rendering->streams[stream], &len);
+			if (len == 0)
+				continue;
+			auto_free char *line = event_to_json(rendering->id, rendering->seq++,
+				stream == STREAM_OUT ? "stdout" : "stderr", text, len);
+			(void)fputs(line, file);
+		} else if (rendering->is_terminal[stream]) {
+			auto_free char *text = utf8_visible_end(&rendering->views[stream], &len);
+			(void)fwrite(text, 1, len, file);
+		}
+	}
+}
+
+static void choose_outlet(
+	const struct run_line *line, struct rendering *rendering, struct outlet *outlet)
+{
+	*outlet = (struct outlet){ .fds = { -1, -1 }, .context = rendering };
+	if (line->is_json && !line->is_stream)
+		return;
+	bool is_events = line->is_json;
+	outlet->render = is_events ? render_event : render_plain;
+	outlet->fds[STREAM_OUT] = STDOUT_FILENO;
+	outlet->fds[STREAM_ERR] = is_events ? STDOUT_FILENO : STDERR_FILENO;
+	rendering->is_terminal[STREAM_OUT] = isatty(STDOUT_FILENO);
+	rendering->is_terminal[STREAM_ERR] = isatty(STDERR_FILENO);
+}
+
+static int open_interrupts(void)
+{
+	sigset_t signals;
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
+	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int read_spec_file(struct run_line *line, struct err *err)
+{
+	auto_buf struct buf text;
+	buf_init(&text, LIMIT_SPEC_BYTES);
+	bool is_stdin = strcmp(line->spec_file, "-") == 0;
+	auto_fd int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				  : open(line->spec_file, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : buf_read(&text, fd);
+	if (r < 0)
+		return err_sys(err, -r, "--spec: read '%s'", line->spec_file);
+	if (spec_from_json(&line->spec, buf_text(&text), text.len, err) < 0)
+		return err_wrap(err, "--spec '%s'", line->spec_file);
+	return 0;
+}
+
+/* The file with the settings counts first, wherever it stands, so that options override it. */
+static int read_line(
+	int argc, char **argv, struct run_line *line, struct cli_line *cli, struct err *err)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--spec") == 0 && i + 1 < argc)
+			line->spec_file = argv[i + 1];
+		else if (strncmp(argv[i], "--spec=", 7) == 0)
+			line->spec_file = argv[i] + 7;
+		line->is_json |= strcmp(argv[i], "--json") == 0;
+	}
+	if (line->spec_file)
+		TRY(read_spec_file(line, err));
+	TRY(cli_read(argc, argv, &line->spec, run_options, COUNT_OF(run_options), cli, err));
+	if (cli->has_help)
+		return 0;
+	if (line->is_stream && !line->is_json)
+		return err_set(err, ERR_INVALID, "--stream: only goes with --json");
+	int i = cli->rest;
+	if (line->is_exec) {
+		for (; i < argc; i++)
+			strings_add(&line->spec.exec, argv[i]);
+		if (line->spec.exec.count == 0)
+			return err_set(err, ERR_INVALID,
+				"--exec: needs a program, for example --exec -- ls -la");
+		return 0;
+	}
+	if (i < argc && !line->spec.code && !line->spec.file)
+		line->spec.file = xstrdup(argv[i++]);
+	for (; i < argc; i++)
+		strings_add(&line->spec.args, argv[i]);
+	return 0;
+}
+
+static void print_explain(const struct report *report)
+{
+	static const char *const states[] = { "not reached", "not wanted", "raised", "FAILED" };
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
+		const struct step_outcome *outcome = &report->steps[id];
+		(void)fprintf(stderr, "hotcell: %-22s %-11s %6u us  %s%s%s\n", jail_steps[id].name,
+			states[outcome->state], outcome->took_us, jail_steps[id].title,
+			outcome->detail[0] ? ": " : "", outcome->detail);
+	}
+}
+
+static void print_words(const struct result *result)
+{
+	char line[1024];
+	if (result->status != STATUS_OK && result->status != STATUS_ERROR &&
+		result->status != STATUS_SETUP_ERROR && result->error_message)
+		(void)fprintf(stderr, "hotcell: %s: %s\n", run_status_names[result->status],
+			utf8_line(result->error_message, line, sizeof(line)));
+	for (size_t i = 0; i < result->denial_count; i++) {
+		const struct denial *denial = &result->denials[i];
+		if (denial->option[0] == '\0' && result->status == STATUS_OK)
+			continue;
+		(void)fprintf(stderr, "hotcell: stopped by %s: %s %s%s%s\n", denial->layer,
+			denial->operation, utf8_line(denial->target, line, sizeof(line)),
+			denial->option[0] ? "; to allow it: " : "", denial->option);
+	}
+	for (size_t i = 0; i < result->warning_count; i++)
+		(void)fprintf(stderr, "hotcell: %s\n",
+			utf8_line(result->warnings[i], line, sizeof(line)));
+	for (size_t i = 0; i < result->file_count; i++)
+		if (result->files[i].refused)
+			(void)fprintf(stderr, "hotcell: --out: '%s' was not taken: %s\n",
+				utf8_line(result->files[i].path, line, sizeof(line)),
+				result->files[i].refused);
+}
+
+static void print_result(
+	const struct run_line *line, const struct result *result, struct rendering *rendering)
+{
+	auto_free char *json =
+		result_to_json(result, &line->spec, !line->is_stream && isatty(STDOUT_FILENO));
+	if (line->is_stream) {
+		auto_free char *event =
+			event_to_json(result->id, rendering->seq, "done", json, strlen(json));
+		(void)fputs(event, stdout);
+	} else {
+		(void)printf("%s\n", json);
+	}
+}
+
+static int run_spec(struct run_line *line)
+{
+	struct err err = { 0 };
+	struct result result;
+	struct report report = { 0 };
+	struct engine_wishes wishes = { .interrupt_fd = open_interrupts(),
+		.wants_version = line->is_json };
+	result_init(&result);
+	struct rendering rendering = { .id = result.id };
+	choose_outlet(line, &rendering, &wishes.outlet);
+	if (line->is_stream) {
+		auto_free char *event =
+			event_to_json(result.id, rendering.seq++, "status", "running", 7);
+		(void)fputs(event, stdout);
+		(void)fflush(stdout);
+	}
+	int r = engine_run(&line->spec, &wishes, &result, &report, &err);
+	finish_rendering(&rendering, line->is_stream);
+	if (line->is_explain)
+		print_explain(&report);
+	if (r < 0)
+		(void)cli_fail(&err);
+	if (line->is_json)
+		print_result(line, &result, &rendering);
+	else
+		print_words(&result);
+	int status = result_exit_code(&result);
+	own_close(&wishes.interrupt_fd);
+	result_done(&result);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct err err = { 0 };
+	struct run_line line = { 0 };
+	struct cli_line cli = { .context = &line, .take = take_option };
+	int status = 0;
+	spec_init(&line.spec);
+	if (read_line(argc, argv, &line, &cli, &err) < 0)
+		status = cli_fail(&err);
+	else if (cli.has_help)
+		cli_help(command, run_options, COUNT_OF(run_options), true, run_examples);
+	else
+		status = run_spec(&line);
+	spec_done(&line.spec);
+	return status;
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.usage = "[OPTIONS] FILE [ARG…] | -c CODE [ARG…] | - | --exec -- PROG [ARG…]",
+	.help = "one execution in a fresh cell",
+	.run = run,
+};

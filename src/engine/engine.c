@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "engine/explain.h"
+#include "model/units.h"
+#include "provider/provider.h"
+
+/* What a spec turns into on its way to a task. */
+struct making {
+	struct language language;
+	struct strings argv;
+	struct buf code;
+	char *program; /* owned */
+};
+
+static int choose_language(const struct spec *spec, struct language *language, struct err *err)
+{
+	struct languages all;
+	if (spec->language)
+		return language_load_one(spec->language, language, err);
+	if (!spec->file || strcmp(spec->file, "-") == 0)
+		return language_load_one("python", language, err);
+	TRY(languages_load(&all, err));
+	const struct language *found = language_for_file(&all, spec->file);
+	int r = language_load_one(found ? found->name : "python", language, err);
+	languages_done(&all);
+	return r;
+}
+
+static int set_defaults(struct spec *spec, const struct language *language, struct err *err)
+{
+	for (size_t i = 0; i < language->defaults.count; i++) {
+		auto_free char *name = xstrdup(language->defaults.items[i]);
+		char *value = strchr(name, '=');
+		if (!value)
+			return err_set(err, ERR_INVALID,
+				"language '%s': default '%s' is not NAME=VALUE", language->name,
+				name);
+		*value++ = '\0';
+		const struct field *field = spec_field(name);
+		if (!field)
+			return err_set(err, ERR_INVALID, "language '%s': there is no setting '%s'",
+				language->name, name);
+		TRY(spec_set_default(spec, field, value, err));
+	}
+	return 0;
+}
+
+static int read_code(const struct spec *spec, struct buf *code, struct err *err)
+{
+	bool is_stdin = spec->file && strcmp(spec->file, "-") == 0;
+	buf_init(code, LIMIT_CODE_BYTES);
+	if (spec->code) {
+		int r = buf_append(code, spec->code, strlen(spec->code));
+		return r < 0 ? err_set(err, ERR_LIMIT, "--code: over %d bytes", LIMIT_CODE_BYTES)
+			     : 0;
+	}
+	auto_fd int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				  : open(spec->file, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : buf_read(code, fd);
+	if (r == -ENOSPC)
+		return err_set(
+			err, ERR_LIMIT, "'%s' is over %d bytes", spec->file, LIMIT_CODE_BYTES);
+	return r < 0 ? err_sys(err, -r, "read '%s'", spec->file) : 0;
+}
+
+/* The file keeps its own name, so that error messages speak of the file the person knows. */
+static void name_program(const struct spec *spec, struct making *making)
+{
+	const char *name = making->language.program;
+	if (spec->file && strcmp(spec->file, "-") != 0) {
+		const char *slash = strrchr(spec->file, '/');
+		name = slash ? slash + 1 : spec->file;
+	}
+	making->program = xstrdup(name);
+}
+
+static void fill_argv(const struct spec *spec, struct making *making)
+{
+	for (size_t i = 0; i < making->language.argv.count; i++) {
+		const char *arg = making->language.argv.items[i];
+		strings_add(&making->argv, strcmp(arg, "{file}") == 0 ? making->program : arg);
+	}
+	for (size_t i = 0; i < spec->args.count; i++)
+		strings_add(&making->argv, spec->args.items[i]);
+}
+
+static int make_from_language(
+	struct spec *spec, struct making *making, struct result *result, struct err *err)
+{
+	TRY(choose_language(spec, &making->language, err));
+	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language.name);
+	TRY(set_defaults(spec, &making->language, err));
+	if (!engine_has_program(&making->language, spec))
+		return err_set(err, ERR_MISSING,
+			"%s needs %s, which is not in the root file system '%s'; install it with: "
+			"apt-get install %s",
+			making->language.name, making->language.argv.items[0], spec->rootfs,
+			making->language.package ? making->language.package
+						 : making->language.name);
+	TRY(read_code(spec, &making->code, err));
+	name_program(spec, making);
+	fill_argv(spec, making);
+	return 0;
+}
+
+static int make_from_exec(const struct spec *spec, struct making *making)
+{
+	for (size_t i = 0; i < spec->exec.count; i++)
+		strings_add(&making->argv, spec->exec.items[i]);
+	return 0;
+}
+
+static int run_made(struct spec *spec, const struct engine_wishes *wishes,
+	const struct making *making, struct result *result, struct report *report, struct err *err)
+{
+	const struct provider *provider = NULL;
+	const struct task task = {
+		.spec = spec,
+		.argv = &making->argv,
+		.program = making->program,
+		.code = buf_text(&making->code),
+		.code_len = making->code.len,
+		/* a program of unknown needs may be ps or free */
+		.needs_full_proc = spec->exec.count > 0 || making->language.needs_full_proc,
+		.outlet = wishes->outlet,
+		.interrupt_fd = wishes->interrupt_fd,
+	};
+	TRY(provider_find(spec->provider, &provider, err));
+	return provider->run(&task, result, report, err);
+}
+
+static void making_done(struct making *making)
+{
+	language_done(&making->language);
+	strings_done(&making->argv);
+	buf_done(&making->code);
+	free(making->program);
+}
+
+int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
+	struct report *report, struct err *err)
+{
+	struct making making = { 0 };
+	bool is_exec = spec->exec.count > 0;
+	int r = spec_check(spec, err);
+	if (r == 0)
+		r = is_exec ? make_from_exec(spec, &making)
+			    : make_from_language(spec, &making, result, err);
+	if (r == 0)
+		r = run_made(spec, wishes, &making, result, report, err);
+	if (r < 0) {
+		result->status = STATUS_SETUP_ERROR;
+		result->exit_code = EXIT_COULD_NOT_RUN;
+		result_set_error(result, "setup", "%s", err->text);
+	} else {
+		explain(spec, result);
+		if (!is_exec && wishes->wants_version)
+			(void)engine_version(&making.language, spec, result->language_version,
+				sizeof(result->language_version));
+	}
+	making_done(&making);
+	return r;
+}

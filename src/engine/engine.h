@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one road from a spec to a result, whoever asks. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "keeper/keeper.h"
+#include "model/result.h"
+#include "model/spec.h"
+#include "runtime/runtime.h"
+
+struct engine_wishes {
+	struct outlet outlet;
+	int interrupt_fd;   /* -1: none */
+	bool wants_version; /* fill meta.language_version: the first time costs a cell */
+};
+
+/* Runs the spec, which may receive a language's defaults. -1: it could not be run; then the
+ * result is a setup_error with the same words. */
+int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
+	struct report *report, struct err *err);
+
+/* The version that `language` reports here, asked in a cell of `spec`'s root file system and
+ * remembered. False when it cannot be had. */
+bool engine_version(
+	const struct language *language, const struct spec *spec, char *version, size_t size);
+
+/* Whether the language's program is in the root file system. */
+bool engine_has_program(const struct language *language, const struct spec *spec);

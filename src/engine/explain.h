@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the result means for the person who asked: the error's words, the hint, and denials that
+ * only the program's own error text shows. */
+#pragma once
+
+#include "model/result.h"
+
+void explain(const struct spec *spec, struct result *result);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A language's version is what its own program says, asked inside a cell: in a root file system
+ * from elsewhere even `--version` is foreign code. The answer is remembered under the program's
+ * device, inode, size and time of change, so that it is asked once per installed version.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+#include "engine/engine.h"
+#include "provider/provider.h"
+
+static bool stat_program(
+	const struct language *language, const struct spec *spec, struct stat *ret_stat)
+{
+	const char *root = strcmp(spec->rootfs, "host") == 0 ? "/" : spec->rootfs;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	if (language->argv.count == 0)
+		return false;
+	auto_fd int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return false;
+	auto_fd int fd =
+		(int)syscall(SYS_openat2, root_fd, language->argv.items[0], &how, sizeof(how));
+	return fd >= 0 && fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
+}
+
+bool engine_has_program(const struct language *language, const struct spec *spec)
+{
+	struct stat st;
+	return stat_program(language, spec, &st);
+}
+
+/* Opens the directory of remembered versions, made when needed. -1 when there is no place. */
+static int open_memory(void)
+{
+	char path[512];
+	const char *cache = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	if (geteuid() == 0)
+		(void)snprintf(path, sizeof(path), "/var/cache/hotcell");
+	else if (cache && cache[0] == '/')
+		(void)snprintf(path, sizeof(path), "%.400s/hotcell", cache);
+	else if (home && home[0] == '/')
+		(void)snprintf(path, sizeof(path), "%.400s/.cache/hotcell", home);
+	else
+		return -1;
+	(void)mkdir(path, 0755);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void remember(int dir_fd, const char *key, const char *version)
+{
+	char self[64];
+	auto_fd int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0 || io_write(fd, version, strlen(version)) < 0)
+		return;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	(void)linkat(AT_FDCWD, self, dir_fd, key, AT_SYMLINK_FOLLOW);
+}
+
+static bool ask(
+	const struct language *language, const struct spec *spec, char *version, size_t size)
+{
+	struct err err = { 0 };
+	struct result result;
+	struct spec asking;
+	const struct provider *provider = NULL;
+	spec_init(&asking);
+	result_init(&result);
+	asking.timeout_ms = 10000;
+	free(asking.rootfs);
+	asking.rootfs = xstrdup(spec->rootfs);
+	const struct task task = { .spec = &asking,
+		.argv = &language->version,
+		.needs_full_proc = language->needs_full_proc,
+		.interrupt_fd = -1,
+		.outlet = { .fds = { -1, -1 } } };
+	bool is_known = provider_find(spec->provider, &provider, &err) == 0 &&
+			provider->run(&task, &result, NULL, &err) == 0 &&
+			(language_parse_version(result.out.text, version, size) ||
+				language_parse_version(result.err.text, version, size));
+	result_done(&result);
+	spec_done(&asking);
+	return is_known;
+}
+
+bool engine_version(
+	const struct language *language, const struct spec *spec, char *version, size_t size)
+{
+	struct stat st;
+	char key[128];
+	char text[64];
+	if (language->version.count == 0 || !stat_program(language, spec, &st))
+		return false;
+	(void)snprintf(key, sizeof(key), "version-%llx-%llx-%llx-%llx", (long long)st.st_dev,
+		(long long)st.st_ino, (long long)st.st_size, (long long)st.st_ctime);
+	auto_fd int dir_fd = open_memory();
+	if (dir_fd >= 0 && io_read_at(dir_fd, key, text, sizeof(text)) > 0 &&
+		language_parse_version(text, version, size))
+		return true;
+	if (!ask(language, spec, version, size))
+		return false;
+	if (dir_fd >= 0)
+		remember(dir_fd, key, version);
+	return true;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of the cell's init: pid 1 of its own namespaces, still privileged in them, in the
+ * template's mounts. What it mounts here dies with it.
+ */
+#include "jail/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+/* On v1 the init moves itself, one thread, by writing "0" into each `tasks` file: the kernel then
+ * needs no global lock. Through cgroup.procs, or for another process, it waits for every fork on
+ * the machine to pass a grace period: 8 to 10 ms. On v2 the clone put it there already. */
+int raise_cgroup(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	if (plan->cgroup == CGROUP_NONE)
+		return err_set(err, ERR_MISSING, "no usable cgroup hierarchy");
+	if (plan->cgroup == CGROUP_V1) {
+		for (uint32_t i = 0; i < plan->cgroup_fd_count; i++) {
+			int fd = raising->fds[CELL_FD_CGROUP + i];
+			if (write(fd, "0", 1) != 1)
+				return err_sys(err, errno, "join the cell's cgroup");
+		}
+	}
+	step_note(raising, STEP_CGROUP, plan->cgroup, "v%d", plan->cgroup == CGROUP_V1 ? 1 : 2);
+	return 0;
+}
+
+int raise_cgroup_namespace(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_sys(err, errno, "unshare the cgroup namespace");
+	return 0;
+}
+
+/* Rootless only: init is not mapped yet. It becomes the cell's user, who may make no further
+ * namespace; the kernel keeps that count per user namespace. */
+int raise_no_nested_namespaces(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	char map[64];
+	int r = io_write_at(AT_FDCWD, "/proc/self/setgroups", "deny");
+	if (r < 0 && r != -EPERM) /* denied in the parent namespace already */
+		return err_sys(err, -r, "write setgroups");
+	(void)snprintf(map, sizeof(map), "%u 0 1", plan->uid);
+	r = io_write_at(AT_FDCWD, "/proc/self/uid_map", map);
+	if (r < 0)
+		return err_sys(err, -r, "write uid_map");
+	(void)snprintf(map, sizeof(map), "%u 0 1", plan->gid);
+	r = io_write_at(AT_FDCWD, "/proc/self/gid_map", map);
+	if (r < 0)
+		return err_sys(err, -r, "write gid_map");
+	r = io_write_at(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0");
+	if (r < 0)
+		return err_sys(err, -r, "forbid further user namespaces");
+	return 0;
+}
+
+static int mount_workspace(const struct plan *plan, struct err *err)
+{
+	char size[32];
+	char inodes[32];
+	(void)snprintf(size, sizeof(size), "%lld", (long long)plan->disk);
+	(void)snprintf(inodes, sizeof(inodes), "%lld", (long long)plan->inodes);
+	auto_fd int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	if (fs_fd < 0)
+		return err_sys(err, errno, "open tmpfs");
+	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
+		fsconfig(fs_fd, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+		fsconfig(fs_fd, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
+		fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return err_sys(err, errno, "configure the workspace's tmpfs");
+	auto_fd int mount_fd =
+		fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (mount_fd < 0)
+		return err_sys(err, errno, "mount the workspace's tmpfs");
+	if (move_mount(mount_fd, "", AT_FDCWD, "/run", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "place the workspace");
+	return 0;
+}
+
+static int make_owned_dir(const char *path, mode_t mode, const struct plan *plan, struct err *err)
+{
+	if (mkdir(path, 0700) < 0)
+		return err_sys(err, errno, "create '%s'", path);
+	if (chown(path, plan->uid, plan->gid) < 0 || chmod(path, mode) < 0)
+		return err_sys(err, errno, "hand '%s' to the cell's user", path);
+	return 0;
+}
+
+static int make_text_file(const char *path, const char *text, struct err *err)
+{
+	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	int r = fd < 0 ? -errno : io_write(fd, text, strlen(text));
+	return r < 0 ? err_sys(err, -r, "write '%s'", path) : 0;
+}
+
+static int fill_workspace(const struct plan *plan, struct err *err)
+{
+	char text[256];
+	TRY(make_owned_dir("/run/home", 0755, plan, err));
+	TRY(make_owned_dir("/run/tmp", 01777, plan, err));
+	TRY(make_owned_dir("/run/shm", 01777, plan, err));
+	(void)snprintf(text, sizeof(text),
+		"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+		"user:x:%u:%u:user:/home/user:/bin/sh\n"
+		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		plan->uid, plan->gid);
+	TRY(make_text_file("/run/passwd", text, err));
+	(void)snprintf(text, sizeof(text), "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
+	return make_text_file("/run/group", text, err);
+}
+
+static int bind_tree(const char *from, const char *to, uint64_t attrs, struct err *err)
+{
+	auto_fd int fd =
+		open_tree(AT_FDCWD, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (fd < 0)
+		return err_sys(err, errno, "clone '%s'", from);
+	struct mount_attr attr = { .attr_set = attrs };
+	if (attrs && mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return err_sys(err, errno, "set the attributes of '%s'", to);
+	if (move_mount(fd, "", AT_FDCWD, to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "place '%s'", to);
+	return 0;
+}
+
+/* Given directories that go below /home/user or /tmp wait in the template's /run. Their trees are
+ * taken before the workspace covers /run. */
+static bool is_in_workspace(const char *path)
+{
+	return strncmp(path, "/home/user/", 11) == 0 || strncmp(path, "/tmp/", 5) == 0;
+}
+
+static int take_waiting(const struct plan *plan, int fds[LIMIT_MOUNTS], struct err *err)
+{
+	for (uint32_t i = 0; i < plan->mount_count; i++) {
+		char path[32];
+		if (!is_in_workspace(plan->mounts[i].to))
+			continue;
+		(void)snprintf(path, sizeof(path), "/run/%u", i);
+		fds[i] = open_tree(
+			AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (fds[i] < 0)
+			return err_sys(err, errno, "take the tree for '%s'", plan->mounts[i].to);
+	}
+	return 0;
+}
+
+static int make_mount_point(const char *to, int tree_fd, const struct plan *plan, struct err *err)
+{
+	char part[1024];
+	struct stat st;
+	(void)snprintf(part, sizeof(part), "%s", to);
+	char *start = part + (strncmp(to, "/tmp/", 5) == 0 ? 5 : 11);
+	for (char *slash = strchr(start, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0755) == 0)
+			(void)chown(part, plan->uid, plan->gid);
+		*slash = '/';
+	}
+	if (fstat(tree_fd, &st) < 0)
+		return err_sys(err, errno, "look at the tree for '%s'", to);
+	if (!S_ISDIR(st.st_mode))
+		return make_text_file(to, "", err);
+	if (mkdir(to, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "create '%s'", to);
+	return 0;
+}
+
+static int place_waiting(const struct plan *plan, int fds[LIMIT_MOUNTS], struct err *err)
+{
+	for (uint32_t i = 0; i < plan->mount_count; i++) {
+		const char *to = plan->mounts[i].to;
+		if (fds[i] < 0)
+			continue;
+		TRY(make_mount_point(to, fds[i], plan, err));
+		if (move_mount(fds[i], "", AT_FDCWD, to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return err_sys(err, errno, "place '%s'", to);
+		own_close(&fds[i]);
+	}
+	return 0;
+}
+
+/* The supervisor's own view of the workspace: detached, so that it outlives the cell, and
+ * nosymfollow, so that no link the cell made can ever be followed by mistake. */
+static int send_workspace(struct raising *raising, struct err *err)
+{
+	auto_fd int fd = open_tree(AT_FDCWD, "/run", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "clone the workspace");
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOSYMFOLLOW | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV |
+			    MOUNT_ATTR_NOSUID,
+	};
+	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return err_sys(err, errno, "set the attributes of the workspace's clone");
+	struct init_message message = { .kind = INIT_WORKSPACE };
+	int r = io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), &fd, 1);
+	return r < 0 ? err_sys(err, -r, "send the workspace") : 0;
+}
+
+int raise_workspace(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	int waiting[LIMIT_MOUNTS];
+	memset(waiting, -1, sizeof(waiting));
+	TRY(take_waiting(plan, waiting, err));
+	TRY(mount_workspace(plan, err));
+	(void)umask(0022);
+	TRY(fill_workspace(plan, err));
+	TRY(bind_tree("/run/home", "/home/user", 0, err));
+	TRY(bind_tree("/run/tmp", "/tmp", 0, err));
+	TRY(bind_tree("/run/shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err));
+	TRY(bind_tree("/run/passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
+	TRY(bind_tree("/run/group", "/etc/group", MOUNT_ATTR_RDONLY, err));
+	TRY(place_waiting(plan, waiting, err));
+	TRY(send_workspace(raising, err));
+	if (umount2("/run", MNT_DETACH) < 0)
+		return err_sys(err, errno, "hide the workspace's own root");
+	step_note(raising, STEP_WORKSPACE, 0, "%lld bytes, %lld files in all",
+		(long long)plan->disk, (long long)plan->inodes);
+	return 0;
+}
+
+/* What a whole /proc shows of the machine and its kernel, not of the cell. */
+static const char *const masked_proc[] = {
+	"/proc/acpi",
+	"/proc/asound",
+	"/proc/bus",
+	"/proc/cmdline",
+	"/proc/config.gz",
+	"/proc/driver",
+	"/proc/fs",
+	"/proc/interrupts",
+	"/proc/iomem",
+	"/proc/ioports",
+	"/proc/irq",
+	"/proc/kallsyms",
+	"/proc/kcore",
+	"/proc/key-users",
+	"/proc/keys",
+	"/proc/kmsg",
+	"/proc/kpagecgroup",
+	"/proc/kpagecount",
+	"/proc/kpageflags",
+	"/proc/latency_stats",
+	"/proc/modules",
+	"/proc/mtrr",
+	"/proc/pagetypeinfo",
+	"/proc/sched_debug",
+	"/proc/schedstat",
+	"/proc/scsi",
+	"/proc/slabinfo",
+	"/proc/sys",
+	"/proc/sysrq-trigger",
+	"/proc/sysvipc",
+	"/proc/timer_list",
+	"/proc/vmallocinfo",
+};
+
+/* Files are covered by our own /dev/null, directories by the empty, read-only /mnt. */
+static int mask_proc(struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(masked_proc); i++) {
+		struct stat st;
+		if (lstat(masked_proc[i], &st) < 0)
+			continue;
+		bool is_dir = S_ISDIR(st.st_mode);
+		TRY(bind_tree(is_dir ? "/mnt" : "/dev/null", masked_proc[i],
+			is_dir ? MOUNT_ATTR_RDONLY : 0, err));
+	}
+	return 0;
+}
+
+static int mount_proc(bool is_full, struct err *err)
+{
+	auto_fd int fs_fd = fsopen("proc", FSOPEN_CLOEXEC);
+	if (fs_fd < 0)
+		return err_sys(err, errno, "open proc");
+	if (!is_full && fsconfig(fs_fd, FSCONFIG_SET_STRING, "subset", "pid", 0) < 0)
+		return err_sys(err, errno, "reduce proc to processes");
+	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "hidepid", "ptraceable", 0) < 0)
+		return err_sys(err, errno, "hide foreign processes in proc");
+	if (fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return err_sys(err, errno, "create proc");
+	auto_fd int mount_fd = fsmount(
+		fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (mount_fd < 0)
+		return err_sys(err, errno, "mount proc");
+	if (move_mount(mount_fd, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "place proc");
+	return 0;
+}
+
+int raise_proc(struct raising *raising, struct err *err)
+{
+	bool is_full = raising->page->plan.has_full_proc;
+	TRY(mount_proc(is_full, err));
+	if (is_full)
+		TRY(mask_proc(err));
+	step_note(raising, STEP_PROC, is_full, "%s", is_full ? "whole, masked" : "processes only");
+	/* read again when the cell ends: what the reaped processes read and wrote */
+	raising->io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+int raise_hostname(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	if (sethostname("cell", 4) < 0 || setdomainname("(none)", 6) < 0)
+		return err_sys(err, errno, "set the host name");
+	return 0;
+}
+
+int raise_loopback(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		return err_sys(err, errno, "bring the loopback up");
+	return 0;
+}
+
+int raise_session(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	sigset_t none;
+	(void)sigemptyset(&none);
+	if (setsid() < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return err_sys(err, errno, "start a session");
+	/* a file that grows past the disk limit is an error to handle, not a death */
+	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
+		return err_sys(err, errno, "ignore SIGXFSZ");
+	(void)umask(0022);
+	return 0;
+}
+
+static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
+{
+	struct rlimit now;
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
+		return err_sys(err, errno, "read rlimit %d", resource);
+	struct rlimit want = { .rlim_cur = soft, .rlim_max = hard };
+	if (want.rlim_max > now.rlim_max)
+		want.rlim_max = now.rlim_max;
+	if (want.rlim_cur > want.rlim_max)
+		want.rlim_cur = want.rlim_max;
+	if (setrlimit((__rlimit_resource_t)resource, &want) < 0)
+		return err_sys(err, errno, "set rlimit %d", resource);
+	return 0;
+}
+
+/* A core limit of 1 byte, not 0: the kernel pipes a core to the host's handler at 0, never at 1. */
+int raise_rlimits(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	bool has_cgroup = plan->wanted & (UINT64_C(1) << STEP_CGROUP);
+	/* init counts as one; behind a cgroup this is only the second fence */
+	rlim_t processes = (rlim_t)plan->pids + (has_cgroup ? 16 : 1);
+	const struct {
+		int resource;
+		rlim_t soft, hard;
+	} limits[] = {
+		{ RLIMIT_CORE, 1, 1 },
+		{ RLIMIT_FSIZE, (rlim_t)plan->disk, (rlim_t)plan->disk },
+		{ RLIMIT_NOFILE, 1024, 4096 },
+		{ RLIMIT_NPROC, processes, processes },
+		{ RLIMIT_STACK, 8 << 20, 64 << 20 },
+		{ RLIMIT_MEMLOCK, 8 << 20, 8 << 20 },
+		{ RLIMIT_MSGQUEUE, 819200, 819200 },
+		{ RLIMIT_SIGPENDING, 1024, 1024 },
+		{ RLIMIT_RTPRIO, 0, 0 },
+		{ RLIMIT_NICE, 0, 0 },
+	};
+	for (size_t i = 0; i < COUNT_OF(limits); i++)
+		TRY(lower_limit(limits[i].resource, limits[i].soft, limits[i].hard, err));
+	if (!has_cgroup) {
+		/* the supervisor samples what is really used; this bounds what it cannot see in
+		 * time */
+		rlim_t data = (rlim_t)plan->memory + (256 << 20);
+		TRY(lower_limit(RLIMIT_DATA, data, data, err));
+	}
+	if (plan->cpu_time_ms > 0) {
+		rlim_t seconds = (rlim_t)(plan->cpu_time_ms / 1000) + 2;
+		TRY(lower_limit(RLIMIT_CPU, seconds, seconds + 1, err));
+	}
+	step_note(raising, STEP_RLIMITS, 0, "%lld processes", (long long)plan->pids);
+	return 0;
+}

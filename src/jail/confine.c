@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process takes from itself for good: ids, capabilities, privileges to come, calls. */
+#include "jail/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+/* The bounding set can only be emptied while capabilities are left, so it goes first. */
+static int become_user(const struct plan *plan, struct err *err)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+	/* rootless: setgroups is denied for good, and the one id mapped is ours already */
+	if (plan->mode == MODE_ROOT && setgroups(0, NULL) < 0)
+		return err_sys(err, errno, "drop the groups");
+	if (setresgid(plan->gid, plan->gid, plan->gid) < 0)
+		return err_sys(err, errno, "become group %u", plan->gid);
+	if (setresuid(plan->uid, plan->uid, plan->uid) < 0)
+		return err_sys(err, errno, "become user %u", plan->uid);
+	return 0;
+}
+
+int raise_uid(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	/* when memory runs out the kernel should look here first, not at init or the host */
+	(void)io_write_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
+	TRY(become_user(plan, err));
+	step_note(raising, STEP_UID, (int)plan->uid, "uid %u, gid %u", plan->uid, plan->gid);
+	return 0;
+}
+
+int raise_capabilities(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return err_sys(err, errno, "clear the ambient capabilities");
+	if (syscall(SYS_capset, &head, none) < 0)
+		return err_sys(err, errno, "drop the capabilities");
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+			return err_set(
+				err, ERR_BROKEN, "capability %d is still in the bounding set", cap);
+	return 0;
+}
+
+int raise_no_new_privs(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(err, errno, "set no_new_privs");
+	return 0;
+}
+
+static int load_filter(const struct sock_filter *code, unsigned short len, unsigned int flags)
+{
+	struct sock_fprog program = { .len = len, .filter = (struct sock_filter *)code };
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+/* Where another supervisor watches already (a nested cell) there is no second listener: deny
+ * without being told. */
+static int load_unwatched(const struct filter *filter)
+{
+	struct sock_filter code[1024];
+	if (filter->len > COUNT_OF(code)) {
+		errno = E2BIG;
+		return -1;
+	}
+	memcpy(code, filter->code, filter->len * sizeof(code[0]));
+	for (size_t i = 0; i < filter->len; i++)
+		if (code[i].code == (BPF_RET | BPF_K) && code[i].k == SECCOMP_RET_USER_NOTIF)
+			code[i].k = SECCOMP_RET_ERRNO | EPERM;
+	return load_filter(code, filter->len, 0);
+}
+
+int raise_seccomp(struct raising *raising, struct err *err)
+{
+	enum filter_id id =
+		raising->page->plan.net == NET_LOOPBACK ? FILTER_CELL_LOOPBACK : FILTER_CELL;
+	const struct filter *filter = &filters[id];
+	/* said before: the filter may not let us write it afterwards */
+	step_note(raising, STEP_SECCOMP, 1, "%u instructions, watched", filter->len);
+	int fd = load_filter(filter->code, filter->len, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	if (fd < 0 && errno == EBUSY) {
+		step_note(raising, STEP_SECCOMP, 1, "%u instructions, not watched", filter->len);
+		fd = load_unwatched(filter) < 0 ? -1 : -2;
+	}
+	if (fd == -1)
+		return err_sys(err, errno, "load the system call filter");
+	raising->listener_fd = fd >= 0 ? fd : -1;
+	return 0;
+}
+
+int jail_die_with_zygote(const struct raising *raising, struct err *err)
+{
+	struct pollfd life = { .fd = raising->life_fd };
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(err, errno, "ask to die with the zygote");
+	/* it may have died before we asked: then its end of the life pipe is closed */
+	if (poll(&life, 1, 0) != 0)
+		return err_set(err, ERR_BROKEN, "the zygote is gone");
+	return 0;
+}
+
+/* Init keeps running beside hostile code as the same user: it must be neither readable nor
+ * traceable, and if it were taken over it could still do next to nothing. */
+int raise_init_guard(struct raising *raising, struct err *err)
+{
+	const struct filter *filter = &filters[FILTER_INIT];
+	TRY(become_user(&raising->page->plan, err));
+	TRY(raise_capabilities(raising, err));
+	TRY(raise_no_new_privs(raising, err));
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(err, errno, "make init untraceable");
+	/* changing the user cleared it */
+	TRY(jail_die_with_zygote(raising, err));
+	if (load_filter(filter->code, filter->len, 0) < 0)
+		return err_sys(err, errno, "load init's system call filter");
+	step_note(raising, STEP_INIT_GUARD, 0, "%u instructions", filter->len);
+	return 0;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The jail turns a plan, which is pure data, into walls. One table of steps (jail_steps) says
+ * which walls there are, in which order and in which process each is raised; raising a cell walks
+ * it. The same table is what doctor lists, --explain prints, meta.isolation is made from and the
+ * fail-closed test goes through, so none of them can forget a wall.
+ *
+ * Plan and report share one memory page between supervisor, zygote, init and payload: a step that
+ * fails writes its name and errno there and the process ends, so the words a person reads are the
+ * kernel's own. The payload loses the page when it executes the program.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "jail/filter.h"
+#include "model/limits.h"
+#include "model/spec.h"
+
+enum step_id {
+	STEP_NONE = 0,
+	/* in the zygote, once per template */
+	STEP_USER_NAMESPACE,
+	STEP_MOUNT_NAMESPACE,
+	STEP_ROOTFS,
+	STEP_DEVICES,
+	STEP_HOST_MOUNTS,
+	STEP_PIVOT,
+	/* by the clone that makes the cell's init */
+	STEP_CELL_USER_NAMESPACE,
+	STEP_CELL_MOUNT_NAMESPACE,
+	STEP_PID_NAMESPACE,
+	STEP_IPC_NAMESPACE,
+	STEP_UTS_NAMESPACE,
+	STEP_NETWORK,
+	/* in the cell's init */
+	STEP_CGROUP,
+	STEP_CGROUP_NAMESPACE,
+	STEP_NO_NESTED_NAMESPACES,
+	STEP_WORKSPACE,
+	STEP_PROC,
+	STEP_HOSTNAME,
+	STEP_LOOPBACK,
+	STEP_SESSION,
+	STEP_RLIMITS,
+	STEP_INIT_GUARD,
+	/* in the payload, before it executes the program */
+	STEP_UID,
+	STEP_CAPABILITIES,
+	STEP_NO_NEW_PRIVS,
+	STEP_LANDLOCK,
+	STEP_SECCOMP,
+	STEP_ID_COUNT,
+};
+
+enum step_stage {
+	STAGE_NONE = 0,
+	STAGE_TEMPLATE,
+	STAGE_CLONE,
+	STAGE_INIT,
+	STAGE_GUARD,
+	STAGE_PAYLOAD,
+	STEP_STAGE_COUNT,
+};
+
+enum step_state {
+	STEP_NOT_REACHED = 0,
+	STEP_NOT_WANTED,
+	STEP_RAISED,
+	STEP_FAILED,
+};
+
+enum jail_mode {
+	MODE_NONE = 0,
+	MODE_ROOT,     /* CAP_SYS_ADMIN here: a uid of its own per cell, no user namespace */
+	MODE_ROOTLESS, /* an ordinary user: a user namespace for the zygote and one for each cell */
+};
+
+enum cgroup_kind {
+	CGROUP_NONE = 0,
+	CGROUP_V1,
+	CGROUP_V2,
+};
+
+struct plan_mount {
+	char from[PATH_MAX];
+	char to[1024];
+	bool is_writable;
+};
+
+struct plan {
+	uint32_t magic;
+	enum jail_mode mode;
+	uint64_t wanted;    /* bit per step */
+	enum step_id fault; /* made to fail, for the fail-closed test */
+	bool is_probe;      /* walk every step, then leave instead of executing */
+
+	/* the template */
+	char rootfs[PATH_MAX]; /* "/" is the host's */
+	struct plan_mount mounts[LIMIT_MOUNTS];
+	uint32_t mount_count;
+
+	/* the cell */
+	uint32_t uid, gid; /* as seen inside */
+	enum net_mode net;
+	bool has_full_proc;
+	enum cgroup_kind cgroup;
+	uint32_t cgroup_fd_count;
+	int64_t disk, inodes, pids, memory, cpu_time_ms;
+};
+
+struct step_outcome {
+	enum step_state state;
+	int32_t value; /* Landlock's ABI, the uid, … */
+	uint32_t took_us;
+	char detail[96]; /* what it did, for --explain */
+};
+
+struct report {
+	struct step_outcome steps[STEP_ID_COUNT];
+	enum step_id failed; /* STEP_NONE: nothing failed */
+	int32_t failed_errno;
+	char failed_text[256];
+	uint32_t unmapped_mounts; /* bit per mount that kept its host owners */
+};
+
+/* What supervisor, zygote and cell share. */
+struct cell_page {
+	struct plan plan;
+	struct report report;
+};
+
+enum { PLAN_MAGIC = 0x68634c01, JOB_MAGIC = 0x68634a01 };
+
+/* Descriptors that come with a request to raise a cell, in this order; then the cgroup's: the
+ * v1 `tasks` files, or the v2 directory. */
+enum cell_fd {
+	CELL_FD_PAGE = 0,
+	CELL_FD_JOB,
+	CELL_FD_STATUS,
+	CELL_FD_GATE,
+	CELL_FD_STDIN,
+	CELL_FD_STDOUT,
+	CELL_FD_STDERR,
+	CELL_FD_LOCK,
+	CELL_FD_COUNT,
+	CELL_FD_CGROUP = CELL_FD_COUNT,
+};
+
+enum { CGROUP_FDS_MAX = 4 };
+
+struct raising;
+
+struct jail_step {
+	enum step_stage stage;
+	const char *name;  /* as in errors, --require, HOTCELL_FAULT and meta.isolation */
+	const char *title; /* as in doctor and --explain */
+	const char *fix;   /* what a person does when it is missing */
+	uint64_t clone_flag;
+	enum jail_mode only; /* MODE_NONE: both */
+	bool is_optional;    /* may be left out with --without; the result says so */
+	int (*apply)(struct raising *raising, struct err *err);
+};
+
+extern const struct jail_step jail_steps[STEP_ID_COUNT]; /* [STEP_NONE] is empty */
+
+const struct jail_step *jail_step_find(const char *name);
+enum step_id jail_step_id(const struct jail_step *step);
+
+/* Every step of this mode: the local set that --require defaults to. */
+uint64_t jail_steps_of(enum jail_mode mode, enum net_mode net);
+
+/* A process on its way into the cell; every stage works on one. */
+struct raising {
+	struct cell_page *page;
+	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
+	int listener_fd;          /* the watcher's end of the seccomp filter */
+	int io_fd;                /* init's own /proc/self/io */
+	int life_fd;              /* hangs up when the zygote dies */
+	struct jail_trees *trees; /* private to the template stage */
+};
+
+/* What init tells the supervisor. */
+enum init_kind {
+	INIT_NONE = 0,
+	INIT_WORKSPACE, /* with a descriptor of the workspace */
+	INIT_GUARDED,   /* init is confined: the payload may go */
+	INIT_ENDED,     /* the payload ended: the rest is filled in */
+	INIT_KIND_COUNT,
+};
+
+struct init_message {
+	enum init_kind kind;
+	int32_t wait_status;
+	int64_t cpu_us;
+	int64_t max_rss_kb;
+	int64_t read_bytes;
+	int64_t write_bytes;
+};
+
+/* What goes over the gate between payload and supervisor. */
+enum gate_kind {
+	GATE_NONE = 0,
+	GATE_READY,       /* with the listener of the filter, when there is one */
+	GATE_GO,          /* from the supervisor */
+	GATE_EXEC_FAILED, /* sys holds the errno */
+	GATE_KIND_COUNT,
+};
+
+struct gate_message {
+	enum gate_kind kind;
+	int32_t sys;
+};
+
+/* The job: what the payload executes. Header, then NUL-terminated strings: the working directory,
+ * the arguments, the environment. It never passes through the zygote's memory. */
+struct job_header {
+	uint32_t magic;
+	uint32_t arg_count;
+	uint32_t env_count;
+	uint32_t size; /* of header and strings */
+};
+
+/* What the supervisor asks of the zygote. */
+enum zygote_request {
+	ZYGOTE_NONE = 0,
+	ZYGOTE_TEMPLATE, /* with the page; no answer, a failure is in its report */
+	ZYGOTE_RAISE,    /* with enum cell_fd; answered by a pidfd, or by none on failure */
+	ZYGOTE_REQUEST_COUNT,
+};
+
+/* Walks the steps of one stage. On failure the report names the step. */
+int jail_walk(struct raising *raising, enum step_stage stage, struct err *err);
+
+/* The clone flags of the wanted namespaces; a fault on one of them is reported here. */
+int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *err);
+
+/* Marks the steps of STAGE_CLONE as raised, or as failed when errno says so. */
+void jail_note_clone(struct raising *raising, int sys);
+
+/* From now on the calling process dies with the zygote; an error when that is dead already. */
+int jail_die_with_zygote(const struct raising *raising, struct err *err);
+
+/* A plan from outside the zygote: every count, string and enum in range? */
+int jail_check_plan(const struct plan *plan, struct err *err);

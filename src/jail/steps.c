@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of walls, and the walk along it. */
+#include "jail/steps.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+
+#define FIX_USERNS                                                \
+	"sysctl -w user.max_user_namespaces=10000 (Ubuntu: also " \
+	"kernel.apparmor_restrict_unprivileged_userns=0), or run as root"
+#define FIX_KERNEL "use a Linux kernel of 5.13 or newer built with "
+#define FIX_ADMIN "run as root with CAP_SYS_ADMIN, or as an ordinary user with user namespaces"
+
+/* clang-format off */
+const struct jail_step jail_steps[STEP_ID_COUNT] = {
+	[STEP_USER_NAMESPACE] = {
+		.stage = STAGE_TEMPLATE, .name = "user_namespace", .title = "user namespace of the zygote",
+		.fix = FIX_USERNS, .only = MODE_ROOTLESS, .apply = raise_user_namespace },
+	[STEP_MOUNT_NAMESPACE] = {
+		.stage = STAGE_TEMPLATE, .name = "mount_namespace", .title = "mount namespace of the template",
+		.fix = FIX_ADMIN, .apply = raise_mount_namespace },
+	[STEP_ROOTFS] = {
+		.stage = STAGE_TEMPLATE, .name = "rootfs", .title = "read-only skeleton root, tool chains bound",
+		.fix = FIX_KERNEL "CONFIG_TMPFS", .apply = raise_rootfs },
+	[STEP_DEVICES] = {
+		.stage = STAGE_TEMPLATE, .name = "devices", .title = "own /dev",
+		.fix = FIX_ADMIN, .apply = raise_devices },
+	[STEP_HOST_MOUNTS] = {
+		.stage = STAGE_TEMPLATE, .name = "host_mounts", .title = "directories given with --ro and --rw",
+		.fix = "check that each directory exists and can be read", .apply = raise_host_mounts },
+	[STEP_PIVOT] = {
+		.stage = STAGE_TEMPLATE, .name = "pivot_root", .title = "host's root dropped, own root sealed",
+		.fix = FIX_ADMIN, .apply = raise_pivot },
+
+	[STEP_CELL_USER_NAMESPACE] = {
+		.stage = STAGE_CLONE, .name = "cell_user_namespace", .title = "user namespace of the cell",
+		.fix = FIX_USERNS, .only = MODE_ROOTLESS, .clone_flag = CLONE_NEWUSER },
+	[STEP_CELL_MOUNT_NAMESPACE] = {
+		.stage = STAGE_CLONE, .name = "cell_mount_namespace", .title = "mount namespace of the cell",
+		.fix = FIX_ADMIN, .clone_flag = CLONE_NEWNS },
+	[STEP_PID_NAMESPACE] = {
+		.stage = STAGE_CLONE, .name = "pid_namespace", .title = "pid namespace",
+		.fix = FIX_KERNEL "CONFIG_PID_NS", .clone_flag = CLONE_NEWPID },
+	[STEP_IPC_NAMESPACE] = {
+		.stage = STAGE_CLONE, .name = "ipc_namespace", .title = "ipc namespace",
+		.fix = FIX_KERNEL "CONFIG_IPC_NS", .clone_flag = CLONE_NEWIPC },
+	[STEP_UTS_NAMESPACE] = {
+		.stage = STAGE_CLONE, .name = "uts_namespace", .title = "uts namespace",
+		.fix = FIX_KERNEL "CONFIG_UTS_NS", .clone_flag = CLONE_NEWUTS },
+	[STEP_NETWORK] = {
+		.stage = STAGE_CLONE, .name = "network", .title = "network namespace with no device but lo",
+		.fix = FIX_KERNEL "CONFIG_NET_NS", .clone_flag = CLONE_NEWNET },
+
+	[STEP_CGROUP] = {
+		.stage = STAGE_INIT, .name = "cgroup", .title = "cgroup with memory, pids and cpu limits",
+		.fix = "as root: mount cgroup v2 or the v1 memory, pids, cpu and cpuacct hierarchies; "
+		       "rootless: systemd-run --user --scope -p Delegate=yes hotcell …",
+		.is_optional = true, .apply = raise_cgroup },
+	[STEP_CGROUP_NAMESPACE] = {
+		.stage = STAGE_INIT, .name = "cgroup_namespace", .title = "cgroup namespace",
+		.fix = FIX_KERNEL "CONFIG_CGROUPS", .apply = raise_cgroup_namespace },
+	[STEP_NO_NESTED_NAMESPACES] = {
+		.stage = STAGE_INIT, .name = "no_nested_namespaces", .title = "no user namespace inside the cell",
+		.fix = FIX_USERNS, .only = MODE_ROOTLESS, .apply = raise_no_nested_namespaces },
+	[STEP_WORKSPACE] = {
+		.stage = STAGE_INIT, .name = "workspace", .title = "private /home/user, /tmp, /dev/shm",
+		.fix = FIX_KERNEL "CONFIG_TMPFS", .apply = raise_workspace },
+	[STEP_PROC] = {
+		.stage = STAGE_INIT, .name = "proc", .title = "own /proc",
+		.fix = "inside a container: give it an unmasked /proc (docker: --security-opt "
+		       "systempaths=unconfined)", .apply = raise_proc },
+	[STEP_HOSTNAME] = {
+		.stage = STAGE_INIT, .name = "hostname", .title = "host name 'cell'",
+		.fix = FIX_ADMIN, .apply = raise_hostname },
+	[STEP_LOOPBACK] = {
+		.stage = STAGE_INIT, .name = "loopback", .title = "private loopback up",
+		.fix = FIX_ADMIN, .apply = raise_loopback },
+	[STEP_SESSION] = {
+		.stage = STAGE_INIT, .name = "session", .title = "own session, default signals, umask",
+		.fix = "report this: it never fails", .apply = raise_session },
+	[STEP_RLIMITS] = {
+		.stage = STAGE_INIT, .name = "rlimits", .title = "resource limits of each process",
+		.fix = "raise the hard limits of the calling shell (ulimit -H)", .apply = raise_rlimits },
+	[STEP_INIT_GUARD] = {
+		.stage = STAGE_GUARD, .name = "init_guard", .title = "init confined, not traceable, own filter",
+		.fix = FIX_KERNEL "CONFIG_SECCOMP_FILTER", .apply = raise_init_guard },
+
+	[STEP_UID] = {
+		.stage = STAGE_PAYLOAD, .name = "uid", .title = "unprivileged user, no groups",
+		.fix = FIX_ADMIN, .apply = raise_uid },
+	[STEP_CAPABILITIES] = {
+		.stage = STAGE_PAYLOAD, .name = "capabilities", .title = "no capabilities, empty bounding set",
+		.fix = FIX_ADMIN, .apply = raise_capabilities },
+	[STEP_NO_NEW_PRIVS] = {
+		.stage = STAGE_PAYLOAD, .name = "no_new_privs", .title = "no_new_privs",
+		.fix = FIX_KERNEL "prctl(PR_SET_NO_NEW_PRIVS)", .apply = raise_no_new_privs },
+	[STEP_LANDLOCK] = {
+		.stage = STAGE_PAYLOAD, .name = "landlock", .title = "Landlock",
+		.fix = FIX_KERNEL "CONFIG_SECURITY_LANDLOCK and boot it with lsm=landlock,… first in the list",
+		.is_optional = true, .apply = raise_landlock },
+	[STEP_SECCOMP] = {
+		.stage = STAGE_PAYLOAD, .name = "seccomp", .title = "system call filter",
+		.fix = FIX_KERNEL "CONFIG_SECCOMP_FILTER", .apply = raise_seccomp },
+};
+/* clang-format on */
+
+static uint64_t bit(enum step_id id)
+{
+	return UINT64_C(1) << id;
+}
+
+const struct jail_step *jail_step_find(const char *name)
+{
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		if (strcmp(jail_steps[id].name, name) == 0)
+			return &jail_steps[id];
+	return NULL;
+}
+
+enum step_id jail_step_id(const struct jail_step *step)
+{
+	return (enum step_id)(step - jail_steps);
+}
+
+uint64_t jail_steps_of(enum jail_mode mode, enum net_mode net)
+{
+	uint64_t steps = 0;
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
+		if (jail_steps[id].only == MODE_NONE || jail_steps[id].only == mode)
+			steps |= bit((enum step_id)id);
+	}
+	if (net != NET_LOOPBACK)
+		steps &= ~bit(STEP_LOOPBACK);
+	return steps;
+}
+
+void step_note(struct raising *raising, enum step_id id, int value, const char *fmt, ...)
+{
+	struct step_outcome *outcome = &raising->page->report.steps[id];
+	va_list ap;
+	outcome->value = value;
+	va_start(ap, fmt);
+	(void)vsnprintf(outcome->detail, sizeof(outcome->detail), fmt, ap);
+	va_end(ap);
+}
+
+/* The report's words are final: the process that reads them did not see the failure itself. */
+static int note_failure(struct raising *raising, enum step_id id, struct err *err)
+{
+	struct report *report = &raising->page->report;
+	report->steps[id].state = STEP_FAILED;
+	report->failed = id;
+	report->failed_errno = err->sys;
+	(void)snprintf(report->failed_text, sizeof(report->failed_text), "%.255s", err->text);
+	return err_wrap(err, "layer '%s'", jail_steps[id].name);
+}
+
+static int apply_step(struct raising *raising, enum step_id id, struct err *err)
+{
+	struct step_outcome *outcome = &raising->page->report.steps[id];
+	int64_t started = clock_us();
+	if (raising->page->plan.fault == id) {
+		(void)err_sys(err, EIO, "made to fail by HOTCELL_FAULT");
+		return note_failure(raising, id, err);
+	}
+	if (jail_steps[id].apply(raising, err) < 0)
+		return note_failure(raising, id, err);
+	outcome->took_us = (uint32_t)(clock_us() - started);
+	outcome->state = STEP_RAISED;
+	return 0;
+}
+
+int jail_walk(struct raising *raising, enum step_stage stage, struct err *err)
+{
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++) {
+		enum step_id id = (enum step_id)i;
+		if (jail_steps[id].stage != stage)
+			continue;
+		if (!(raising->page->plan.wanted & bit(id))) {
+			raising->page->report.steps[id].state = STEP_NOT_WANTED;
+			continue;
+		}
+		TRY(apply_step(raising, id, err));
+	}
+	return 0;
+}
+
+int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	uint64_t flags = 0;
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++) {
+		enum step_id id = (enum step_id)i;
+		if (jail_steps[id].stage != STAGE_CLONE || !(plan->wanted & bit(id)))
+			continue;
+		if (plan->fault == id) {
+			(void)err_sys(err, EIO, "made to fail by HOTCELL_FAULT");
+			return note_failure(raising, id, err);
+		}
+		flags |= jail_steps[id].clone_flag;
+	}
+	*ret_flags = flags;
+	return 0;
+}
+
+/* One clone raises many namespaces and has one errno; the likeliest culprit gets the blame. */
+void jail_note_clone(struct raising *raising, int sys)
+{
+	const struct plan *plan = &raising->page->plan;
+	if (sys != 0) {
+		struct err err = { 0 };
+		enum step_id id =
+			plan->mode == MODE_ROOTLESS ? STEP_CELL_USER_NAMESPACE : STEP_PID_NAMESPACE;
+		(void)err_sys(&err, sys, "clone the cell's init into its namespaces");
+		(void)note_failure(raising, id, &err);
+		return;
+	}
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++) {
+		if (jail_steps[i].stage != STAGE_CLONE)
+			continue;
+		bool is_wanted = plan->wanted & bit((enum step_id)i);
+		raising->page->report.steps[i].state = is_wanted ? STEP_RAISED : STEP_NOT_WANTED;
+	}
+	step_note(raising, STEP_NETWORK, 0, "%s", net_mode_names[plan->net]);
+}
+
+static bool is_terminated(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+/* A plan may leave out only what may be missing; anything else would be a weaker cell. */
+static bool is_whole(const struct plan *plan)
+{
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++) {
+		enum step_id id = (enum step_id)i;
+		if (jail_steps[id].is_optional || (plan->wanted & bit(id)))
+			continue;
+		if (jail_steps_of(plan->mode, plan->net) & bit(id))
+			return false;
+	}
+	return true;
+}
+
+int jail_check_plan(const struct plan *plan, struct err *err)
+{
+	if (plan->magic != PLAN_MAGIC)
+		return err_set(err, ERR_BROKEN, "plan of another build");
+	if (plan->mode != MODE_ROOT && plan->mode != MODE_ROOTLESS)
+		return err_set(err, ERR_BROKEN, "plan without a mode");
+	if (plan->net >= NET_MODE_COUNT || plan->cgroup > CGROUP_V2 || plan->fault >= STEP_ID_COUNT)
+		return err_set(err, ERR_BROKEN, "plan with an unknown choice");
+	if (!plan->is_probe && !is_whole(plan))
+		return err_set(err, ERR_BROKEN, "plan without all its walls");
+	if (plan->mount_count > LIMIT_MOUNTS || plan->cgroup_fd_count > CGROUP_FDS_MAX)
+		return err_set(err, ERR_BROKEN, "plan with too many mounts");
+	if (plan->mode == MODE_ROOT && (plan->uid == 0 || plan->gid == 0))
+		return err_set(err, ERR_BROKEN, "plan with root as the cell's user");
+	if (!is_terminated(plan->rootfs, sizeof(plan->rootfs)))
+		return err_set(err, ERR_BROKEN, "plan with an endless root path");
+	for (uint32_t i = 0; i < plan->mount_count; i++) {
+		const struct plan_mount *mount = &plan->mounts[i];
+		if (!is_terminated(mount->from, sizeof(mount->from)) ||
+			!is_terminated(mount->to, sizeof(mount->to)) || mount->to[0] != '/')
+			return err_set(err, ERR_BROKEN, "plan with a bad mount path");
+	}
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions behind jail_steps, by the file that holds them. */
+#pragma once
+
+#include "jail/jail.h"
+
+/* template.c */
+int raise_user_namespace(struct raising *raising, struct err *err);
+int raise_mount_namespace(struct raising *raising, struct err *err);
+int raise_rootfs(struct raising *raising, struct err *err);
+int raise_devices(struct raising *raising, struct err *err);
+int raise_host_mounts(struct raising *raising, struct err *err);
+int raise_pivot(struct raising *raising, struct err *err);
+
+/* cell.c */
+int raise_cgroup(struct raising *raising, struct err *err);
+int raise_cgroup_namespace(struct raising *raising, struct err *err);
+int raise_no_nested_namespaces(struct raising *raising, struct err *err);
+int raise_workspace(struct raising *raising, struct err *err);
+int raise_proc(struct raising *raising, struct err *err);
+int raise_hostname(struct raising *raising, struct err *err);
+int raise_loopback(struct raising *raising, struct err *err);
+int raise_session(struct raising *raising, struct err *err);
+int raise_rlimits(struct raising *raising, struct err *err);
+
+/* confine.c */
+int raise_init_guard(struct raising *raising, struct err *err);
+int raise_uid(struct raising *raising, struct err *err);
+int raise_capabilities(struct raising *raising, struct err *err);
+int raise_no_new_privs(struct raising *raising, struct err *err);
+int raise_seccomp(struct raising *raising, struct err *err);
+
+/* landlock.c */
+int raise_landlock(struct raising *raising, struct err *err);
+
+/* idmap.c: a descriptor of a user namespace that maps `host_id` to `cell_id`. */
+int idmap_open(uint32_t host_uid, uint32_t host_gid, uint32_t cell_uid, uint32_t cell_gid,
+	int *ret_fd, struct err *err);
+
+/* Says what a step did, for --explain. */
+void step_note(struct raising *raising, enum step_id id, int value, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The template: a mount namespace that holds nothing but what a cell may see. The zygote enters it
+ * once; each cell then copies a handful of mounts instead of the host's.
+ *
+ * Order matters. Every host path is opened as a detached tree first, while the host is still
+ * there; then the skeleton covers /tmp, the trees are attached to it, it becomes the root and the
+ * host's tree is let go. Nothing is resolved as a string after that.
+ */
+#include "jail/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+/* What a cell sees of its root file system. Links are copied as links, the rest is bound
+ * read-only; what is not there is passed over. Nothing secret may ever be listed here. */
+static const char *const shown_paths[] = {
+	"usr",
+	"bin",
+	"sbin",
+	"lib",
+	"lib32",
+	"lib64",
+	"libx32",
+	"etc/alternatives",
+	"etc/fonts",
+	"etc/java-17-openjdk",
+	"etc/java-21-openjdk",
+	"etc/ld.so.cache",
+	"etc/localtime",
+	"etc/matplotlibrc",
+	"etc/mime.types",
+	"etc/perl",
+	"etc/protocols",
+	"etc/python3",
+	"etc/python3.11",
+	"etc/python3.12",
+	"etc/python3.13",
+	"etc/R",
+	"etc/services",
+	"etc/ssl/certs",
+	"etc/ssl/openssl.cnf",
+	"etc/timezone",
+};
+
+static const char *const skeleton_dirs[] = {
+	"usr",
+	"etc",
+	"etc/ssl",
+	"dev",
+	"dev/shm",
+	"proc",
+	"tmp",
+	"home",
+	"home/user",
+	"mnt",
+	"run",
+};
+
+static const struct skeleton_file {
+	const char *path;
+	const char *text;
+} skeleton_files[] = {
+	{ "etc/passwd", "" }, /* a cell binds its own over these two */
+	{ "etc/group", "" },
+	{ "etc/hosts", "127.0.0.1 localhost cell\n::1 localhost cell\n" },
+	{ "etc/hostname", "cell\n" },
+	{ "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
+	{ "etc/os-release", "ID=hotcell\nPRETTY_NAME=\"hotcell\"\n" },
+	{ "etc/shells", "/bin/sh\n/bin/bash\n" },
+};
+
+static const struct skeleton_device {
+	const char *name;
+	unsigned int minor;
+} skeleton_devices[] = {
+	{ "null", 3 },
+	{ "zero", 5 },
+	{ "full", 7 },
+	{ "random", 8 },
+	{ "urandom", 9 },
+};
+
+static const struct skeleton_link {
+	const char *path;
+	const char *target;
+} skeleton_links[] = {
+	{ "dev/fd", "/proc/self/fd" },
+	{ "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" },
+	{ "dev/stderr", "/proc/self/fd/2" },
+};
+
+/* A host path on its way into the skeleton. */
+struct tree {
+	char to[1024];  /* relative to the skeleton */
+	char link[256]; /* not empty: a symbolic link, no mount */
+	int fd;
+	bool is_dir;
+};
+
+enum { TREES_MAX = COUNT_OF(shown_paths) + COUNT_OF(skeleton_devices) + LIMIT_MOUNTS + 1 };
+
+struct jail_trees {
+	struct tree items[TREES_MAX];
+	size_t count;
+};
+
+static int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+/* Makes a detached copy of the tree at `fd` with these attributes from birth. */
+static int clone_tree(
+	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err)
+{
+	auto_fd int tree_fd = open_tree(
+		fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree_fd < 0)
+		return err_sys(err, errno, "clone the mount tree of '%s'", what);
+	struct mount_attr attr = { .attr_set = attrs };
+	if (userns_fd >= 0) {
+		attr.attr_set |= MOUNT_ATTR_IDMAP;
+		attr.userns_fd = (uint64_t)userns_fd;
+	}
+	if (mount_setattr(tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return err_sys(err, errno, "set the mount attributes of '%s'", what);
+	*ret_fd = take_fd(&tree_fd);
+	return 0;
+}
+
+static struct tree *add_tree(struct raising *raising, const char *to)
+{
+	struct tree *tree = &raising->trees->items[raising->trees->count++];
+	*tree = (struct tree){ .fd = -1 };
+	(void)snprintf(tree->to, sizeof(tree->to), "%s", to);
+	return tree;
+}
+
+static int collect_shown(struct raising *raising, int root_fd, const char *path, struct err *err)
+{
+	auto_fd int fd = open_in_root(root_fd, path, O_PATH | O_NOFOLLOW, 0);
+	struct stat st;
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, errno, "open '/%s' of the root file system", path);
+	struct tree *tree = add_tree(raising, path);
+	tree->is_dir = S_ISDIR(st.st_mode);
+	if (S_ISLNK(st.st_mode)) {
+		if (readlinkat(fd, "", tree->link, sizeof(tree->link) - 1) < 0)
+			return err_sys(err, errno, "read the link '/%s'", path);
+		return 0;
+	}
+	if (!tree->is_dir && !S_ISREG(st.st_mode)) {
+		raising->trees->count--;
+		return 0;
+	}
+	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
+}
+
+int raise_user_namespace(struct raising *raising, struct err *err)
+{
+	char map[64];
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	if (unshare(CLONE_NEWUSER) < 0)
+		return err_sys(err, errno, "unshare the user namespace");
+	int r = io_write_at(AT_FDCWD, "/proc/self/setgroups", "deny");
+	if (r < 0)
+		return err_sys(err, -r, "write setgroups");
+	(void)snprintf(map, sizeof(map), "0 %u 1", uid);
+	r = io_write_at(AT_FDCWD, "/proc/self/uid_map", map);
+	if (r < 0)
+		return err_sys(err, -r, "write uid_map");
+	(void)snprintf(map, sizeof(map), "0 %u 1", gid);
+	r = io_write_at(AT_FDCWD, "/proc/self/gid_map", map);
+	if (r < 0)
+		return err_sys(err, -r, "write gid_map");
+	step_note(raising, STEP_USER_NAMESPACE, (int)uid, "uid %u of the host is root in it", uid);
+	return 0;
+}
+
+int raise_mount_namespace(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	if (unshare(CLONE_NEWNS) < 0)
+		return err_sys(err, errno, "unshare the mount namespace");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, errno, "stop mount propagation");
+	return 0;
+}
+
+static int make_skeleton(struct err *err)
+{
+	auto_fd int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	if (fs_fd < 0)
+		return err_sys(err, errno, "open tmpfs");
+	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "size", "1m", 0) < 0 ||
+		fsconfig(fs_fd, FSCONFIG_SET_STRING, "nr_inodes", "4096", 0) < 0 ||
+		fsconfig(fs_fd, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
+		fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return err_sys(err, errno, "configure the skeleton's tmpfs");
+	auto_fd int mount_fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+	if (mount_fd < 0)
+		return err_sys(err, errno, "mount the skeleton's tmpfs");
+	if (move_mount(mount_fd, "", AT_FDCWD, "/tmp", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "place the skeleton on /tmp");
+	if (fchdir(mount_fd) < 0)
+		return err_sys(err, errno, "enter the skeleton");
+	return 0;
+}
+
+static int make_file(const char *path, const char *text, struct err *err)
+{
+	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_sys(err, errno, "create '/%s'", path);
+	int r = io_write(fd, text, strlen(text));
+	return r < 0 ? err_sys(err, -r, "write '/%s'", path) : 0;
+}
+
+static int fill_skeleton(struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(skeleton_dirs); i++)
+		if (mkdir(skeleton_dirs[i], 0755) < 0)
+			return err_sys(err, errno, "create '/%s'", skeleton_dirs[i]);
+	for (size_t i = 0; i < COUNT_OF(skeleton_files); i++)
+		TRY(make_file(skeleton_files[i].path, skeleton_files[i].text, err));
+	for (size_t i = 0; i < COUNT_OF(skeleton_links); i++)
+		if (symlink(skeleton_links[i].target, skeleton_links[i].path) < 0)
+			return err_sys(err, errno, "create '/%s'", skeleton_links[i].path);
+	return 0;
+}
+
+/* mkdir -p for all but the last component. The skeleton is ours alone: no symbolic link in it
+ * was put there by anyone else. */
+static int make_parents(const char *path, struct err *err)
+{
+	char part[1024];
+	(void)snprintf(part, sizeof(part), "%s", path);
+	for (char *slash = strchr(part, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, errno, "create '/%s'", part);
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int attach_tree(const struct tree *tree, struct err *err)
+{
+	TRY(make_parents(tree->to, err));
+	if (tree->link[0] != '\0') {
+		if (symlink(tree->link, tree->to) < 0)
+			return err_sys(err, errno, "create the link '/%s'", tree->to);
+		return 0;
+	}
+	if (tree->is_dir) {
+		if (mkdir(tree->to, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, errno, "create '/%s'", tree->to);
+	} else {
+		TRY(make_file(tree->to, "", err));
+	}
+	if (move_mount(tree->fd, "", AT_FDCWD, tree->to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "attach '/%s'", tree->to);
+	return 0;
+}
+
+/* A fresh /proc may only be mounted in a user namespace where a whole one is visible already, so
+ * a rootless template keeps the host's under the one each cell mounts. */
+static int collect_proc(struct raising *raising, struct err *err)
+{
+	if (raising->page->plan.mode != MODE_ROOTLESS)
+		return 0;
+	auto_fd int fd = open("/proc", O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "open '/proc'");
+	struct tree *tree = add_tree(raising, "proc");
+	tree->is_dir = true;
+	return clone_tree(fd, 0, -1, "proc", &tree->fd, err);
+}
+
+static int collect_devices(struct raising *raising, struct err *err)
+{
+	char path[64];
+	if (raising->page->plan.mode != MODE_ROOTLESS)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(skeleton_devices); i++) {
+		(void)snprintf(path, sizeof(path), "/dev/%s", skeleton_devices[i].name);
+		auto_fd int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return err_sys(err, errno, "open '%s'", path);
+		if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, skeleton_devices[i].minor))
+			return err_set(
+				err, ERR_MISSING, "'%s' is not the device it should be", path);
+		struct tree *tree = add_tree(raising, path + 1);
+		TRY(clone_tree(
+			fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1, path, &tree->fd, err));
+	}
+	return 0;
+}
+
+/* Where a --ro or --rw directory waits in the template. One that goes into the cell's own
+ * writable tree can only be placed there once that exists, so it waits under /run. */
+static void staging_path(const struct plan *plan, uint32_t i, char *path, size_t size)
+{
+	const char *to = plan->mounts[i].to;
+	if (strncmp(to, "/home/user/", 11) == 0 || strncmp(to, "/tmp/", 5) == 0)
+		(void)snprintf(path, size, "run/%u", i);
+	else
+		(void)snprintf(path, size, "%s", to + 1);
+}
+
+/* As root the cell's uid owns nothing on the host: map the directory's owner to it, so that a
+ * person's 0700 project can be read and what the cell writes belongs to that person. */
+static int clone_mount(struct raising *raising, uint32_t i, int fd, const struct stat *st,
+	int *ret_fd, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	const struct plan_mount *mount = &plan->mounts[i];
+	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	if (!mount->is_writable)
+		attrs |= MOUNT_ATTR_RDONLY;
+	if (plan->mode == MODE_ROOT) {
+		auto_fd int userns_fd = -1;
+		TRY(idmap_open(st->st_uid, st->st_gid, plan->uid, plan->gid, &userns_fd, err));
+		if (clone_tree(fd, attrs, userns_fd, mount->from, ret_fd, err) == 0)
+			return 0;
+		/* some file systems cannot map ids (before 5.12 none could) */
+		raising->page->report.unmapped_mounts |= 1U << i;
+	}
+	return clone_tree(fd, attrs, -1, mount->from, ret_fd, err);
+}
+
+static int collect_mounts(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	for (uint32_t i = 0; i < plan->mount_count; i++) {
+		const struct plan_mount *mount = &plan->mounts[i];
+		char path[1024];
+		auto_fd int fd = open(mount->from, O_PATH | O_CLOEXEC);
+		struct stat st;
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return err_sys(err, errno, "open '%s' to mount it", mount->from);
+		if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+			return err_set(err, ERR_INVALID, "'%s' is neither a directory nor a file",
+				mount->from);
+		staging_path(plan, i, path, sizeof(path));
+		struct tree *tree = add_tree(raising, path);
+		tree->is_dir = S_ISDIR(st.st_mode);
+		TRY(clone_mount(raising, i, fd, &st, &tree->fd, err));
+	}
+	return 0;
+}
+
+/* Opens everything the skeleton will hold, makes the skeleton, hangs the root file system in. */
+int raise_rootfs(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	raising->trees = xcalloc(1, sizeof(*raising->trees));
+	auto_fd int root_fd = open(plan->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return err_sys(err, errno, "open the root file system '%s'", plan->rootfs);
+	for (size_t i = 0; i < COUNT_OF(shown_paths); i++)
+		TRY(collect_shown(raising, root_fd, shown_paths[i], err));
+	size_t shown_count = raising->trees->count;
+	TRY(collect_proc(raising, err));
+	TRY(collect_devices(raising, err));
+	TRY(collect_mounts(raising, err));
+	TRY(make_skeleton(err));
+	TRY(fill_skeleton(err));
+	for (size_t i = 0; i < shown_count; i++)
+		TRY(attach_tree(&raising->trees->items[i], err));
+	bool is_host = strcmp(plan->rootfs, "/") == 0;
+	step_note(raising, STEP_ROOTFS, is_host, "%.40s, %zu paths shown, read-only",
+		is_host ? "host" : plan->rootfs, shown_count);
+	return 0;
+}
+
+static bool is_device(const struct tree *tree)
+{
+	return strncmp(tree->to, "dev/", 4) == 0;
+}
+
+int raise_devices(struct raising *raising, struct err *err)
+{
+	const struct jail_trees *trees = raising->trees;
+	for (size_t i = 0; i < trees->count; i++)
+		if (is_device(&trees->items[i]))
+			TRY(attach_tree(&trees->items[i], err));
+	if (raising->page->plan.mode == MODE_ROOTLESS)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(skeleton_devices); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "dev/%s", skeleton_devices[i].name);
+		if (mknod(path, S_IFCHR | 0666, makedev(1, skeleton_devices[i].minor)) < 0 ||
+			chmod(path, 0666) < 0)
+			return err_sys(err, errno, "create '/%s'", path);
+	}
+	return 0;
+}
+
+/* Everything collected that is not there yet: the rootless /proc and the given directories. */
+int raise_host_mounts(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	const struct jail_trees *trees = raising->trees;
+	for (size_t i = trees->count - plan->mount_count; i < trees->count; i++)
+		TRY(attach_tree(&trees->items[i], err));
+	step_note(raising, STEP_HOST_MOUNTS, (int)plan->mount_count, "%u", plan->mount_count);
+	return 0;
+}
+
+static int attach_proc(const struct jail_trees *trees, struct err *err)
+{
+	for (size_t i = 0; i < trees->count; i++)
+		if (strcmp(trees->items[i].to, "proc") == 0)
+			TRY(attach_tree(&trees->items[i], err));
+	return 0;
+}
+
+int raise_pivot(struct raising *raising, struct err *err)
+{
+	TRY(attach_proc(raising->trees, err));
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_sys(err, errno, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_sys(err, errno, "let go of the host's root");
+	if (chdir("/") < 0)
+		return err_sys(err, errno, "enter the new root");
+	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID, NULL) < 0)
+		return err_sys(err, errno, "make the root read-only");
+	for (size_t i = 0; i < raising->trees->count; i++)
+		own_close(&raising->trees->items[i].fd);
+	own_free(&raising->trees);
+	raising->trees = NULL;
+	return 0;
+}

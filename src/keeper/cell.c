@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a task to a standing cell, and from a dead cell to nothing. */
+#include "keeper/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+enum { PENDING_MAX = 1 << 20 };
+
+static const char *const base_env[] = {
+	"PATH=/usr/local/bin:/usr/bin:/bin",
+	"HOME=/home/user",
+	"USER=user",
+	"LANG=C.UTF-8",
+	"TERM=dumb",
+	"TMPDIR=/tmp",
+};
+
+/* The child's ends, open only until they are sent. */
+struct ends {
+	int status_fd, gate_fd, stdio[3];
+};
+
+static void cell_init(
+	struct cell *cell, struct keeper *keeper, const struct task *task, struct result *result)
+{
+	*cell = (struct cell){ .keeper = keeper, .task = task, .result = result };
+	cell->workspace.fd = -1;
+	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = -1;
+	cell->stdin_fd = cell->stdin_source_fd = -1;
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		cell->out_fds[stream] = -1;
+		capture_init(&cell->captures[stream], (size_t)task->spec->max_output);
+		buf_init(&cell->pending[stream], PENDING_MAX);
+	}
+}
+
+static void cell_done(struct cell *cell)
+{
+	cell_kill(cell);
+	own_close(&cell->listener_fd);
+	own_close(&cell->workspace.fd);
+	own_close(&cell->pidfd);
+	own_close(&cell->status_fd);
+	own_close(&cell->gate_fd);
+	own_close(&cell->stdin_fd);
+	own_close(&cell->stdin_source_fd);
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		own_close(&cell->out_fds[stream]);
+		capture_done(&cell->captures[stream]);
+		buf_done(&cell->pending[stream]);
+	}
+	if (cell->has_group)
+		cgroup_remove(&cell->group);
+	page_free(cell->page);
+}
+
+static int make_group(struct cell *cell, struct err *err)
+{
+	const struct spec *spec = cell->task->spec;
+	const struct plan *template = &cell->keeper->template->plan;
+	struct cgroup_limits limits = { spec->memory, spec->pids, spec->cpus_milli };
+	if (!(template->wanted & (UINT64_C(1) << STEP_CGROUP)))
+		return 0;
+	TRY(cgroup_make(
+		&cell->group, &cell->keeper->site, cell->keeper->slot.number, &limits, err));
+	cell->has_group = true;
+	return 0;
+}
+
+static void fill_plan(struct cell *cell)
+{
+	const struct spec *spec = cell->task->spec;
+	struct plan *plan = &cell->page->plan;
+	*plan = cell->keeper->template->plan;
+	plan->has_full_proc = cell->task->needs_full_proc;
+	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
+	plan->disk = spec->disk;
+	plan->inodes = spec->inodes;
+	plan->pids = spec->pids;
+	plan->memory = spec->memory;
+	plan->cpu_time_ms = spec->cpu_time_ms;
+	/* rootless, the files the supervisor makes are its own user's, who is the cell's */
+	cell->workspace.uid = cell->keeper->mode == MODE_ROOT ? plan->uid : geteuid();
+	cell->workspace.gid = cell->keeper->mode == MODE_ROOT ? plan->gid : getegid();
+}
+
+/* A variable of --env: K=V as it is, K alone from our own environment when it is there. */
+static int add_variable(struct buf *job, uint32_t *count, const char *text, struct err *err)
+{
+	int r = 0;
+	if (strchr(text, '=')) {
+		r = buf_append(job, text, strlen(text) + 1);
+	} else {
+		const char *value = getenv(text);
+		if (!value)
+			return 0;
+		r = buf_printf(job, "%s=%s", text, value);
+		r = r < 0 ? r : buf_append(job, "", 1);
+	}
+	if (r < 0)
+		return err_set(err, ERR_LIMIT, "--env: arguments and variables are over %d bytes",
+			LIMIT_JOB_BYTES);
+	(*count)++;
+	return 0;
+}
+
+/* A variable given with --env replaces the one a cell has by itself. */
+static bool is_replaced(const struct strings *env, const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+	for (size_t i = 0; i < env->count; i++)
+		if (strcspn(env->items[i], "=") == len &&
+			strncmp(env->items[i], variable, len) == 0)
+			return true;
+	return false;
+}
+
+static int write_job(const struct task *task, struct buf *job, struct err *err)
+{
+	struct job_header header = { .magic = JOB_MAGIC };
+	buf_init(job, LIMIT_JOB_BYTES);
+	int r = buf_append(job, &header, sizeof(header));
+	r = r < 0 ? r : buf_append(job, "/home/user", sizeof("/home/user"));
+	for (size_t i = 0; i < task->argv->count && r == 0; i++)
+		r = buf_append(job, task->argv->items[i], strlen(task->argv->items[i]) + 1);
+	if (r < 0)
+		return err_set(err, ERR_LIMIT, "the arguments are over %d bytes", LIMIT_JOB_BYTES);
+	for (size_t i = 0; i < COUNT_OF(base_env); i++)
+		if (!is_replaced(&task->spec->env, base_env[i]))
+			TRY(add_variable(job, &header.env_count, base_env[i], err));
+	for (size_t i = 0; i < task->spec->env.count; i++)
+		TRY(add_variable(job, &header.env_count, task->spec->env.items[i], err));
+	header.arg_count = (uint32_t)task->argv->count;
+	header.size = (uint32_t)job->len;
+	memcpy(job->data, &header, sizeof(header));
+	return 0;
+}
+
+static int make_job(const struct task *task, int *ret_fd, struct err *err)
+{
+	auto_buf struct buf job = { 0 };
+	TRY(write_job(task, &job, err));
+	auto_fd int fd = memfd_create("hotcell-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r = fd < 0 ? -errno : io_write(fd, job.data, job.len);
+	if (r < 0)
+		return err_sys(err, -r, "write the job");
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* A pipe of which our end does not block. */
+static int make_pipe(int *ret_ours, int *ret_theirs, bool do_we_read, struct err *err)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "make a pipe");
+	*ret_ours = ends[do_we_read ? 0 : 1];
+	*ret_theirs = ends[do_we_read ? 1 : 0];
+	if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(err, errno, "make a pipe non-blocking");
+	return 0;
+}
+
+static int open_stdin(struct cell *cell, struct ends *ends, struct err *err)
+{
+	const char *path = cell->task->spec->stdin_path;
+	if (!path) {
+		ends->stdio[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return ends->stdio[0] < 0 ? err_sys(err, errno, "open /dev/null") : 0;
+	}
+	cell->stdin_source_fd = strcmp(path, "-") == 0
+					? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (cell->stdin_source_fd < 0)
+		return err_sys(err, errno, "--stdin: open '%s'", path);
+	return make_pipe(&cell->stdin_fd, &ends->stdio[0], false, err);
+}
+
+static int make_pair(int *ret_ours, int *ret_theirs, struct err *err)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "make a socket pair");
+	*ret_ours = pair[0];
+	*ret_theirs = pair[1];
+	return 0;
+}
+
+static int make_ends(struct cell *cell, struct ends *ends, struct err *err)
+{
+	TRY(make_pair(&cell->status_fd, &ends->status_fd, err));
+	TRY(make_pair(&cell->gate_fd, &ends->gate_fd, err));
+	TRY(open_stdin(cell, ends, err));
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		TRY(make_pipe(&cell->out_fds[stream], &ends->stdio[1 + stream], true, err));
+	return 0;
+}
+
+static void close_ends(struct ends *ends)
+{
+	own_close(&ends->status_fd);
+	own_close(&ends->gate_fd);
+	for (int i = 0; i < 3; i++)
+		own_close(&ends->stdio[i]);
+}
+
+static int send_raise(struct cell *cell, const struct ends *ends, int page_fd, struct err *err)
+{
+	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
+	size_t entry_count = 0;
+	auto_fd int job_fd = -1;
+	TRY(make_job(cell->task, &job_fd, err));
+	fds[CELL_FD_PAGE] = page_fd;
+	fds[CELL_FD_JOB] = job_fd;
+	fds[CELL_FD_STATUS] = ends->status_fd;
+	fds[CELL_FD_GATE] = ends->gate_fd;
+	memcpy(&fds[CELL_FD_STDIN], ends->stdio, sizeof(ends->stdio));
+	/* a cell without a slot has nothing to lock; any descriptor will do */
+	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? cell->keeper->slot.fd : ends->status_fd;
+	int r = 0;
+	if (cell->has_group)
+		r = cgroup_entry_fds(&cell->group, &fds[CELL_FD_CGROUP], &entry_count, err);
+	cell->page->plan.cgroup_fd_count = (uint32_t)entry_count;
+	if (r == 0)
+		r = zygote_raise(&cell->keeper->zygote, fds, CELL_FD_COUNT + entry_count, err);
+	for (size_t i = 0; i < entry_count; i++)
+		(void)close(fds[CELL_FD_CGROUP + i]);
+	return r;
+}
+
+static int raise_cell(struct cell *cell, struct err *err)
+{
+	struct ends ends = { -1, -1, { -1, -1, -1 } };
+	auto_fd int page_fd = -1;
+	TRY(page_make(&cell->page, &page_fd, err));
+	TRY(make_group(cell, err));
+	fill_plan(cell);
+	int r = make_ends(cell, &ends, err);
+	if (r == 0)
+		r = send_raise(cell, &ends, page_fd, err);
+	close_ends(&ends);
+	if (r == 0)
+		r = zygote_answer(&cell->keeper->zygote, &cell->pidfd, err);
+	TRY(r);
+	if (cell->pidfd < 0)
+		return page_failure(cell->keeper->template->report.failed_text[0]
+					    ? cell->keeper->template
+					    : cell->page,
+			err);
+	return 0;
+}
+
+static int start_spill(struct cell *cell, struct err *err)
+{
+	static const char *const names[STREAM_COUNT] = { "stdout", "stderr" };
+	const char *dir = cell->task->spec->spill;
+	for (int stream = 0; dir && stream < STREAM_COUNT; stream++) {
+		auto_free char *name = xasprintf("%s.%s", cell->result->id, names[stream]);
+		TRY(capture_spill(&cell->captures[stream], dir, name, err));
+	}
+	return 0;
+}
+
+static int feed(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
+	if (task->program)
+		TRY(workspace_put(
+			&cell->workspace, task->program, task->code, task->code_len, err));
+	return workspace_copy_in(&cell->workspace, &task->spec->files, err);
+}
+
+/* The template's steps were written on its own page, the cell's on this one. */
+static void join_reports(const struct cell *cell, struct report *report)
+{
+	const struct report *template = &cell->keeper->template->report;
+	*report = cell->page ? cell->page->report : (struct report){ 0 };
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		if (jail_steps[id].stage == STAGE_TEMPLATE)
+			report->steps[id] = template->steps[id];
+	report->unmapped_mounts = template->unmapped_mounts;
+	if (template->failed != STEP_NONE)
+		report->failed = template->failed;
+}
+
+static int finish(struct cell *cell, struct err *err)
+{
+	struct result *result = cell->result;
+	cell_judge(cell);
+	TRY(capture_finish(&cell->captures[STREAM_OUT], &result->out, err));
+	TRY(capture_finish(&cell->captures[STREAM_ERR], &result->err, err));
+	return workspace_copy_out(
+		&cell->workspace, &cell->task->spec->outs, cell->task->program, result, err);
+}
+
+static int run_cell(struct cell *cell, struct report *report, struct err *err)
+{
+	TRY(start_spill(cell, err));
+	int r = raise_cell(cell, err);
+	if (r == 0)
+		r = cell_await_ready(cell, err);
+	/* taken now: from the gate on, the page is shared with a process beside hostile code */
+	join_reports(cell, report);
+	TRY(r);
+	cell_describe(cell, report);
+	TRY(feed(cell, err));
+	TRY(cell_supervise(cell, err));
+	if (cell->exec_errno != 0)
+		return err_sys(err, cell->exec_errno, "execute '%s' in the cell",
+			cell->task->argv->items[0]);
+	return finish(cell, err);
+}
+
+int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
+	struct report *report, struct err *err)
+{
+	struct cell *cell = xcalloc(1, sizeof(*cell));
+	struct report own;
+	cell_init(cell, keeper, task, result);
+	result->runtime = "local";
+	int r = run_cell(cell, report ? report : &own, err);
+	cell_done(cell);
+	free(cell);
+	return r;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One cell as its supervisor sees it, from the request to the verdict. */
+#pragma once
+
+#include "keeper/capture.h"
+#include "keeper/cgroup.h"
+#include "keeper/keeper.h"
+#include "keeper/machine.h"
+#include "keeper/workspace.h"
+#include "keeper/zygote.h"
+
+struct keeper {
+	enum jail_mode mode;
+	bool is_probe;
+	struct zygote zygote;
+	struct cgroup_site site;
+	struct slot slot; /* one zygote, one slot: its cells follow each other */
+	bool has_slot;
+	struct cell_page *template; /* owned; its report tells how the template was raised */
+};
+
+/* Why we ended a cell; the first reason stands. */
+enum cell_cause {
+	CAUSE_NONE = 0, /* it ended by itself */
+	CAUSE_TIMEOUT,
+	CAUSE_CPU,
+	CAUSE_MEMORY,
+	CAUSE_OUTPUT,
+	CAUSE_INTERRUPT,
+	CELL_CAUSE_COUNT,
+};
+
+struct cell {
+	const struct task *task;
+	struct keeper *keeper;
+	struct result *result;
+	struct cell_page *page; /* owned */
+	struct cgroup group;
+	bool has_group;
+	struct workspace workspace;
+
+	/* all owned; -1 when closed */
+	int pidfd, status_fd, gate_fd, listener_fd;
+	int out_fds[STREAM_COUNT];
+	int stdin_fd, stdin_source_fd;
+
+	struct capture captures[STREAM_COUNT];
+	struct buf pending[STREAM_COUNT]; /* rendered, not yet written to the outlet */
+	char stdin_chunk[16384];
+	size_t stdin_len, stdin_at;
+
+	bool is_guarded, is_ready, has_ended;
+	int exec_errno;
+	int denied_calls;
+	enum cell_cause cause;
+	struct init_message end;
+	int64_t started_us, ended_us, deadline_us;
+	int64_t sampled_cpu_us, sampled_memory, sampled_processes;
+};
+
+/* supervise.c: from the gate's GO to the death of the cell's last process. */
+int cell_supervise(struct cell *cell, struct err *err);
+
+/* supervise.c: waits until the cell stands at the gate. */
+int cell_await_ready(struct cell *cell, struct err *err);
+
+/* supervise.c: ends every process of the cell and waits for it. */
+void cell_kill(struct cell *cell);
+
+/* verdict.c: fills the result from how the cell ended and what the kernel counted. */
+void cell_judge(struct cell *cell);
+
+/* verdict.c: meta.isolation from the report. */
+void cell_describe(const struct cell *cell, const struct report *report);

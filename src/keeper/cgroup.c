@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "keeper/machine.h"
+
+#define GROUP_PREFIX "hotcell-"
+
+enum { CPU_PERIOD_US = 100000, SWEEP_WAIT_US = 2000000 };
+
+static int dir_of(const struct cgroup *group, enum cgroup_controller controller)
+{
+	for (size_t i = 0; i < group->site->place_count; i++)
+		if (group->site->places[i].controllers & (1U << controller))
+			return group->dir_fds[i];
+	return -1;
+}
+
+static int set_number(int dir_fd, const char *file, int64_t number, struct err *err)
+{
+	char text[32];
+	(void)snprintf(text, sizeof(text), "%lld", (long long)number);
+	int r = io_write_at(dir_fd, file, text);
+	return r < 0 ? err_sys(err, -r, "set %s to %s", file, text) : 0;
+}
+
+static int set_v1_limits(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
+{
+	int memory_fd = dir_of(group, CGROUP_MEMORY);
+	int cpu_fd = dir_of(group, CGROUP_CPU);
+	TRY(set_number(memory_fd, "memory.limit_in_bytes", limits->memory, err));
+	/* only there when the kernel counts swap */
+	char text[32];
+	(void)snprintf(text, sizeof(text), "%lld", (long long)limits->memory);
+	(void)io_write_at(memory_fd, "memory.memsw.limit_in_bytes", text);
+	TRY(set_number(dir_of(group, CGROUP_PIDS), "pids.max", limits->pids + 1, err));
+	if (limits->cpus_milli > 0) {
+		TRY(set_number(cpu_fd, "cpu.cfs_period_us", CPU_PERIOD_US, err));
+		TRY(set_number(cpu_fd, "cpu.cfs_quota_us",
+			limits->cpus_milli * CPU_PERIOD_US / 1000, err));
+	}
+	return 0;
+}
+
+static int set_v2_limits(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
+{
+	int fd = group->dir_fds[0];
+	TRY(set_number(fd, "memory.max", limits->memory, err));
+	(void)io_write_at(fd, "memory.swap.max", "0");
+	(void)io_write_at(fd, "memory.oom.group", "1");
+	TRY(set_number(fd, "pids.max", limits->pids + 1, err));
+	if (limits->cpus_milli > 0) {
+		char text[64];
+		(void)snprintf(text, sizeof(text), "%lld %d",
+			(long long)limits->cpus_milli * CPU_PERIOD_US / 1000, CPU_PERIOD_US);
+		int r = io_write_at(fd, "cpu.max", text);
+		if (r < 0)
+			return err_sys(err, -r, "set cpu.max to %s", text);
+	}
+	return 0;
+}
+
+/* v1 kills one process when memory runs out and lets the rest go on; we want to know, to end the
+ * whole cell. v2 does that itself (memory.oom.group). */
+static int watch_oom(struct cgroup *group, struct err *err)
+{
+	char text[64];
+	int dir_fd = dir_of(group, CGROUP_MEMORY);
+	auto_fd int control_fd = openat(dir_fd, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+	auto_fd int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (control_fd < 0 || event_fd < 0)
+		return err_sys(err, errno, "open memory.oom_control");
+	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd);
+	int r = io_write_at(dir_fd, "cgroup.event_control", text);
+	if (r < 0)
+		return err_sys(err, -r, "watch memory.oom_control");
+	group->oom_fd = take_fd(&event_fd);
+	return 0;
+}
+
+/* A group of this name with nobody holding its slot: what a killed supervisor left. */
+static void remove_stale(int parent_fd, const char *name)
+{
+	int64_t deadline = clock_us() + SWEEP_WAIT_US;
+	auto_fd int dir_fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return;
+	(void)io_write_at(dir_fd, "cgroup.kill", "1");
+	while (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno == EBUSY &&
+		clock_us() < deadline) {
+		char text[4096];
+		ssize_t n = io_read_at(dir_fd, "cgroup.procs", text, sizeof(text));
+		char *save = NULL;
+		for (char *pid = n > 0 ? strtok_r(text, "\n", &save) : NULL; pid;
+			pid = strtok_r(NULL, "\n", &save))
+			if (atoi(pid) > 1)
+				(void)kill(atoi(pid), SIGKILL);
+		(void)poll(NULL, 0, 1); /* the dead need a moment to leave */
+	}
+}
+
+static int make_dirs(struct cgroup *group, struct err *err)
+{
+	for (size_t i = 0; i < group->site->place_count; i++) {
+		int parent_fd = group->site->places[i].parent_fd;
+		if (mkdirat(parent_fd, group->name, 0755) < 0) {
+			if (errno != EEXIST)
+				return err_sys(err, errno, "create cgroup '%s'", group->name);
+			remove_stale(
+				parent_fd, group->name); /* the slot is ours: nobody lives there */
+			if (mkdirat(parent_fd, group->name, 0755) < 0)
+				return err_sys(err, errno, "create cgroup '%s' again", group->name);
+		}
+		group->dir_fds[i] =
+			openat(parent_fd, group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (group->dir_fds[i] < 0)
+			return err_sys(err, errno, "open cgroup '%s'", group->name);
+	}
+	return 0;
+}
+
+static int fill(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
+{
+	TRY(make_dirs(group, err));
+	if (group->site->kind == CGROUP_V2)
+		return set_v2_limits(group, limits, err);
+	TRY(set_v1_limits(group, limits, err));
+	return watch_oom(group, err);
+}
+
+int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot,
+	const struct cgroup_limits *limits, struct err *err)
+{
+	*group = (struct cgroup){ .site = site, .oom_fd = -1 };
+	(void)snprintf(group->name, sizeof(group->name), GROUP_PREFIX "%d", slot);
+	memset(group->dir_fds, -1, sizeof(group->dir_fds));
+	if (fill(group, limits, err) == 0)
+		return 0;
+	cgroup_remove(group);
+	return -1;
+}
+
+int cgroup_entry_fds(
+	const struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err)
+{
+	for (size_t i = 0; i < group->site->place_count; i++) {
+		fds[i] = group->site->kind == CGROUP_V2
+				 ? fcntl(group->dir_fds[i], F_DUPFD_CLOEXEC, 3)
+				 : openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
+		if (fds[i] < 0)
+			return err_sys(err, errno, "open the entry of cgroup '%s'", group->name);
+		*ret_count = i + 1;
+	}
+	return 0;
+}
+
+/* A number alone, or the one after `key` in a file of "key number" lines. */
+static int64_t read_number(int dir_fd, const char *file, const char *key)
+{
+	char text[4096];
+	if (dir_fd < 0 || io_read_at(dir_fd, file, text, sizeof(text)) <= 0)
+		return -1;
+	if (!key)
+		return strtoll(text, NULL, 10);
+	size_t len = strlen(key);
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
+			return strtoll(line + len, NULL, 10);
+	}
+	return -1;
+}
+
+int64_t cgroup_cpu_us(const struct cgroup *group)
+{
+	if (group->site->kind == CGROUP_V2)
+		return read_number(group->dir_fds[0], "cpu.stat", "usage_usec");
+	int64_t ns = read_number(dir_of(group, CGROUP_CPUACCT), "cpuacct.usage", NULL);
+	return ns < 0 ? -1 : ns / 1000;
+}
+
+void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage)
+{
+	bool is_v2 = group->site->kind == CGROUP_V2;
+	int memory_fd = dir_of(group, CGROUP_MEMORY);
+	int pids_fd = dir_of(group, CGROUP_PIDS);
+	*usage = (struct cgroup_usage){
+		.memory_peak = read_number(
+			memory_fd, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
+		.cpu_us = cgroup_cpu_us(group),
+		.pids_peak = read_number(pids_fd, "pids.peak", NULL),
+		.oom_kills = read_number(
+			memory_fd, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
+		.pids_refused = read_number(pids_fd, "pids.events", "max"),
+	};
+}
+
+/* Backwards, so that the first hierarchy lists every group that is left anywhere: the sweep
+ * looks only there. */
+void cgroup_remove(struct cgroup *group)
+{
+	own_close(&group->oom_fd);
+	for (size_t i = group->site->place_count; i-- > 0;) {
+		if (group->dir_fds[i] < 0)
+			continue;
+		own_close(&group->dir_fds[i]);
+		if (unlinkat(group->site->places[i].parent_fd, group->name, AT_REMOVEDIR) < 0)
+			remove_stale(group->site->places[i].parent_fd, group->name);
+	}
+}
+
+void cgroup_sweep(const struct cgroup_site *site)
+{
+	if (site->place_count == 0)
+		return;
+	int fd = fcntl(site->places[0].parent_fd, F_DUPFD_CLOEXEC, 3);
+	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		return;
+	rewinddir(dir);
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		char *end = NULL;
+		if (strncmp(entry->d_name, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
+			continue;
+		long number = strtol(entry->d_name + strlen(GROUP_PREFIX), &end, 10);
+		struct slot slot;
+		if (*end != '\0' || number < 0 || number >= SLOT_COUNT ||
+			!slot_take_number(&slot, (int)number))
+			continue;
+		/* ours while we sweep: no new cell can move in */
+		for (size_t i = site->place_count; i-- > 0;)
+			remove_stale(site->places[i].parent_fd, entry->d_name);
+		slot_free(&slot);
+	}
+}

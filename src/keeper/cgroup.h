@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroups v1 and v2 behind one face: find a site, make a cell's group, read it, remove it. */
+#pragma once
+
+#include "jail/jail.h"
+
+/* One hierarchy of the site. v2 is a site with one. */
+struct cgroup_place {
+	unsigned int controllers; /* bit per enum cgroup_controller */
+	int parent_fd;            /* owned */
+};
+
+enum cgroup_controller {
+	CGROUP_MEMORY = 0,
+	CGROUP_PIDS,
+	CGROUP_CPU,
+	CGROUP_CPUACCT,
+	CGROUP_CONTROLLER_COUNT,
+};
+
+/* Where cells' groups can be made on this machine. */
+struct cgroup_site {
+	enum cgroup_kind kind;
+	struct cgroup_place places[CGROUP_FDS_MAX];
+	size_t place_count;
+	char why[192]; /* when kind is none */
+};
+
+void cgroup_find(struct cgroup_site *site);
+void cgroup_site_done(struct cgroup_site *site);
+
+struct cgroup {
+	const struct cgroup_site *site;
+	char name[32];
+	int dir_fds[CGROUP_FDS_MAX]; /* owned */
+	int oom_fd;                  /* owned; v1: an eventfd that fires when memory ran out */
+};
+
+struct cgroup_limits {
+	int64_t memory, pids, cpus_milli;
+};
+
+int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot,
+	const struct cgroup_limits *limits, struct err *err);
+
+/* The descriptors a cell needs to get in: see enum cell_fd. Owned by the caller. */
+int cgroup_entry_fds(
+	const struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err);
+
+struct cgroup_usage {
+	int64_t memory_peak; /* bytes; -1: not known */
+	int64_t cpu_us;
+	int64_t pids_peak;
+	int64_t oom_kills;
+	int64_t pids_refused;
+};
+
+void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage);
+int64_t cgroup_cpu_us(const struct cgroup *group);
+
+/* The cell is dead: removes its groups. */
+void cgroup_remove(struct cgroup *group);
+
+/* Removes groups whose slot nobody holds. */
+void cgroup_sweep(const struct cgroup_site *site);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/keeper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "keeper/cell.h"
+
+enum { ROOTLESS_UID = 1000 }; /* what an ordinary user is called inside */
+
+static uint64_t bit(enum step_id id)
+{
+	return UINT64_C(1) << id;
+}
+
+static int fill_mounts(
+	struct plan *plan, const struct pairs *pairs, bool is_writable, struct err *err)
+{
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->items[i];
+		const char *flag = is_writable ? "--rw" : "--ro";
+		struct plan_mount *mount = &plan->mounts[plan->mount_count++];
+		auto_free char *to = spec_mount_target(pair);
+		if (!realpath(pair->from, mount->from))
+			return err_sys(err, errno, "%s: open '%s'", flag, pair->from);
+		if (!to || strlen(to) >= sizeof(mount->to))
+			return err_set(err, ERR_INVALID, "%s: '%s' cannot be a path of a cell",
+				flag, pair->to ? pair->to : pair->from);
+		(void)snprintf(mount->to, sizeof(mount->to), "%s", to);
+		mount->is_writable = is_writable;
+	}
+	return 0;
+}
+
+/* HOTCELL_FAULT=step:NAME makes one step fail. It can only ever refuse a cell. */
+static int read_fault(struct plan *plan, struct err *err)
+{
+	const char *text = getenv("HOTCELL_FAULT");
+	if (!text || strncmp(text, "step:", 5) != 0)
+		return 0;
+	const struct jail_step *step = jail_step_find(text + 5);
+	if (!step)
+		return err_set(
+			err, ERR_INVALID, "HOTCELL_FAULT: no layer is called '%s'", text + 5);
+	plan->fault = jail_step_id(step);
+	return 0;
+}
+
+static int name_step(const char *flag, const char *name, enum step_id *ret_id, struct err *err)
+{
+	const struct jail_step *step = jail_step_find(name);
+	if (!step)
+		return err_set(err, ERR_INVALID,
+			"%s: no layer is called '%s'; hotcell doctor lists them", flag, name);
+	*ret_id = jail_step_id(step);
+	return 0;
+}
+
+static int leave_out(
+	const struct keeper *keeper, const struct spec *spec, struct plan *plan, struct err *err)
+{
+	/* an ordinary user seldom has one: its absence is reported, not refused */
+	if (keeper->mode == MODE_ROOTLESS && keeper->site.kind == CGROUP_NONE)
+		plan->wanted &= ~bit(STEP_CGROUP);
+	for (size_t i = 0; i < spec->without.count; i++) {
+		enum step_id id = STEP_NONE;
+		TRY(name_step("--without", spec->without.items[i], &id, err));
+		if (!jail_steps[id].is_optional)
+			return err_set(err, ERR_INVALID,
+				"--without: no cell stands without '%s'; only cgroup and landlock "
+				"may "
+				"be left out",
+				jail_steps[id].name);
+		plan->wanted &= ~bit(id);
+	}
+	for (size_t i = 0; i < spec->require.count; i++) {
+		enum step_id id = STEP_NONE;
+		TRY(name_step("--require", spec->require.items[i], &id, err));
+		if (!(plan->wanted & bit(id)))
+			return err_set(err, ERR_MISSING,
+				"--require: layer '%s' is not active here; %s", jail_steps[id].name,
+				jail_steps[id].fix);
+	}
+	return 0;
+}
+
+static int fill_template(
+	const struct keeper *keeper, const struct spec *spec, struct plan *plan, struct err *err)
+{
+	plan->magic = PLAN_MAGIC;
+	plan->mode = keeper->mode;
+	plan->net = (enum net_mode)spec->net;
+	plan->wanted = jail_steps_of(plan->mode, plan->net);
+	plan->uid = plan->gid = keeper->mode == MODE_ROOT
+					? (uint32_t)(SLOT_UID_BASE + keeper->slot.number)
+					: ROOTLESS_UID;
+	if (strcmp(spec->rootfs, "host") == 0)
+		(void)snprintf(plan->rootfs, sizeof(plan->rootfs), "/");
+	else if (!realpath(spec->rootfs, plan->rootfs))
+		return err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs);
+	TRY(fill_mounts(plan, &spec->ro, false, err));
+	TRY(fill_mounts(plan, &spec->rw, true, err));
+	TRY(read_fault(plan, err));
+	TRY(leave_out(keeper, spec, plan, err));
+	if ((plan->wanted & bit(STEP_CGROUP)) && keeper->site.kind == CGROUP_NONE &&
+		!keeper->is_probe)
+		return err_set(err, ERR_MISSING,
+			"layer 'cgroup' (%s) could not be raised: %s; to mend it: %s; or accept a "
+			"weaker cell with --without cgroup",
+			jail_steps[STEP_CGROUP].title, keeper->site.why,
+			jail_steps[STEP_CGROUP].fix);
+	return 0;
+}
+
+static int open_template(
+	struct keeper *keeper, const struct spec *spec, uint64_t passed_over, struct err *err)
+{
+	auto_fd int page_fd = -1;
+	if (keeper->mode == MODE_ROOT || keeper->site.kind != CGROUP_NONE) {
+		TRY(slot_take(&keeper->slot, err));
+		keeper->has_slot = true;
+	}
+	TRY(page_make(&keeper->template, &page_fd, err));
+	struct plan *plan = &keeper->template->plan;
+	TRY(fill_template(keeper, spec, plan, err));
+	plan->is_probe = keeper->is_probe;
+	plan->wanted &= ~passed_over;
+	TRY(zygote_start(&keeper->zygote, err));
+	return zygote_template(&keeper->zygote, page_fd, err);
+}
+
+static int open_keeper(const struct spec *spec, bool is_probe, uint64_t passed_over,
+	struct keeper **ret_keeper, struct err *err)
+{
+	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
+	keeper->mode = machine_mode();
+	keeper->is_probe = is_probe;
+	keeper->slot.fd = -1;
+	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1 };
+	cgroup_find(&keeper->site);
+	if (open_template(keeper, spec, passed_over, err) < 0) {
+		keeper_close(keeper);
+		return -1;
+	}
+	cgroup_sweep(&keeper->site); /* while the zygote is at work */
+	*ret_keeper = keeper;
+	return 0;
+}
+
+int keeper_open(const struct spec *spec, struct keeper **ret_keeper, struct err *err)
+{
+	return open_keeper(spec, false, 0, ret_keeper, err);
+}
+
+void keeper_close(struct keeper *keeper)
+{
+	if (!keeper)
+		return;
+	zygote_stop(&keeper->zygote);
+	slot_free(&keeper->slot);
+	cgroup_site_done(&keeper->site);
+	page_free(keeper->template);
+	free(keeper);
+}
+
+static int probe_once(const struct spec *spec, uint64_t passed_over, struct report *report,
+	enum jail_mode *ret_mode, struct err *err)
+{
+	char *const nothing[] = { (char *)"nothing", NULL };
+	const struct strings argv = { (char **)nothing, 1 };
+	const struct task task = {
+		.spec = spec, .argv = &argv, .interrupt_fd = -1, .outlet = { .fds = { -1, -1 } }
+	};
+	struct keeper *keeper = NULL;
+	struct result result;
+	TRY(open_keeper(spec, true, passed_over, &keeper, err));
+	*ret_mode = keeper->mode;
+	result_init(&result);
+	int r = keeper_run(keeper, &task, &result, report, err);
+	result_done(&result);
+	if (report->failed == STEP_CGROUP)
+		(void)snprintf(
+			report->failed_text, sizeof(report->failed_text), "%s", keeper->site.why);
+	keeper_close(keeper);
+	return r;
+}
+
+int keeper_probe(struct report *report, enum jail_mode *ret_mode, struct err *err)
+{
+	struct spec spec;
+	struct report failures = { 0 };
+	uint64_t passed_over = 0;
+	int r = -1;
+	spec_init(&spec);
+	for (int i = 0; i < STEP_ID_COUNT && r < 0; i++) {
+		*report = (struct report){ 0 };
+		r = probe_once(&spec, passed_over, report, ret_mode, err);
+		enum step_id id = report->failed;
+		if (r == 0 || id == STEP_NONE)
+			break;
+		passed_over |= bit(id);
+		failures.steps[id].state = STEP_FAILED;
+		(void)snprintf(failures.steps[id].detail, sizeof(failures.steps[id].detail),
+			"%.95s", report->failed_text);
+	}
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		if (passed_over & bit((enum step_id)id))
+			report->steps[id] = failures.steps[id];
+	spec_done(&spec);
+	return r;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper owns zygotes and cells: it takes a slot and cgroups, has a zygote raise a cell, feeds
+ * it, watches it, judges how it ended and leaves nothing behind. `hotcell run` links it and keeps
+ * its one cell itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "jail/jail.h"
+#include "model/result.h"
+#include "model/spec.h"
+
+enum { STREAM_OUT = 0, STREAM_ERR, STREAM_COUNT };
+
+/* Where output goes while it comes. `render` turns a chunk into what is written to
+ * fds[stream]; both streams may share one descriptor. A slow reader slows the cell, never the
+ * deadline. */
+struct outlet {
+	int fds[STREAM_COUNT]; /* -1: nowhere */
+	void (*render)(
+		void *context, int stream, const char *data, size_t len, struct buf *pending);
+	void *context;
+};
+
+/* One execution, resolved: what the cell will be given. */
+struct task {
+	const struct spec *spec;
+	const struct strings *argv;
+	const char *program; /* file name of the code in /home/user, or NULL */
+	const char *code;
+	size_t code_len;
+	bool needs_full_proc;
+	struct outlet outlet;
+	int interrupt_fd; /* readable: end the run as interrupted; -1: none */
+};
+
+struct keeper;
+
+/* Starts a zygote and has it raise the template for this spec's root and mounts. Also the
+ * janitor's moment: whatever a killed supervisor left is removed first. */
+int keeper_open(const struct spec *spec, struct keeper **ret_keeper, struct err *err);
+void keeper_close(struct keeper *keeper);
+
+/* Runs one task in a fresh cell. -1 only when it never started: then the error is for the
+ * person who asked. Otherwise the result holds the verdict, whatever it was. `report` (may be
+ * NULL) receives what each step did, also when one failed. */
+int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
+	struct report *report, struct err *err);
+
+/* Raises a cell that runs nothing, going past steps that fail, and reports each of them. */
+int keeper_probe(struct report *report, enum jail_mode *ret_mode, struct err *err);

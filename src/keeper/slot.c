@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/own.h"
+
+enum jail_mode machine_mode(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+	if (geteuid() != 0 || syscall(SYS_capget, &head, data) < 0)
+		return MODE_ROOTLESS;
+	bool is_admin = data[CAP_SYS_ADMIN / 32].effective & (1U << (CAP_SYS_ADMIN % 32));
+	return is_admin ? MODE_ROOT : MODE_ROOTLESS;
+}
+
+/* /run/hotcell as root; a user's own runtime directory, else a private one in /tmp. */
+static void lock_dir(char *path, size_t size)
+{
+	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
+	if (geteuid() == 0)
+		(void)snprintf(path, size, "/run/hotcell");
+	else if (runtime_dir && runtime_dir[0] == '/')
+		(void)snprintf(path, size, "%.200s/hotcell", runtime_dir);
+	else
+		(void)snprintf(path, size, "/tmp/hotcell-%u", geteuid());
+}
+
+/* The directory must be ours alone: another user's would let them hold every slot. */
+static int open_locks(struct err *err)
+{
+	char path[256];
+	struct stat st;
+	lock_dir(path, sizeof(path));
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "create '%s'", path);
+	auto_fd int dir_fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
+		return err_sys(err, errno, "open '%s'", path);
+	if (st.st_uid != geteuid() || (st.st_mode & 0022) != 0)
+		return err_set(err, ERR_INVALID,
+			"'%s' belongs to someone else or is open to others; remove it", path);
+	int fd = openat(dir_fd, "slots", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? err_sys(err, errno, "open '%s/slots'", path) : fd;
+}
+
+/* 1: taken, 0: somebody holds it. */
+static int try_lock(int fd, int number, struct err *err)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = number, .l_len = 1
+	};
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return 1;
+	return errno == EAGAIN || errno == EACCES ? 0 : err_sys(err, errno, "lock a slot");
+}
+
+int slot_take(struct slot *slot, struct err *err)
+{
+	slot->fd = -1;
+	auto_fd int fd = open_locks(err);
+	if (fd < 0)
+		return -1;
+	/* start anywhere, so that a slot just freed is not the next one taken */
+	int start = (int)((unsigned int)getpid() * 2654435761U % SLOT_COUNT);
+	for (int i = 0; i < SLOT_COUNT; i++) {
+		int number = (start + i) % SLOT_COUNT;
+		int r = try_lock(fd, number, err);
+		if (r < 0)
+			return -1;
+		if (r == 1) {
+			slot->number = number;
+			slot->fd = take_fd(&fd);
+			return 0;
+		}
+	}
+	return err_set(
+		err, ERR_LIMIT, "all %d slots are taken: too many cells at once", SLOT_COUNT);
+}
+
+bool slot_take_number(struct slot *slot, int number)
+{
+	struct err err = { 0 };
+	slot->number = number;
+	slot->fd = open_locks(&err);
+	if (slot->fd >= 0 && try_lock(slot->fd, number, &err) == 1)
+		return true;
+	own_close(&slot->fd);
+	return false;
+}
+
+void slot_free(struct slot *slot)
+{
+	own_close(&slot->fd);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watch over one running cell: a single poll loop over its output, its input, init's words,
+ * the watcher's listener, the memory alarm and the clock. Nothing here trusts the cell; the
+ * worst it can do is keep us busy until the deadline.
+ */
+#include "keeper/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "keeper/sample.h"
+#include "keeper/watch.h"
+
+enum {
+	RAISE_WAIT_US = 30 * 1000000,
+	DEATH_WAIT_MS = 10000,
+	SAMPLE_EVERY_US = 20000,
+	CPU_LOOK_MIN_US = 5000,
+	CPU_LOOK_MAX_US = 100000,
+	OUTLET_CHUNK = 4096, /* a pipe that polls writable takes this much without blocking */
+};
+
+static void hear_init(struct cell *cell)
+{
+	struct init_message message = { 0 };
+	int fd = -1;
+	size_t fd_count = 1;
+	ssize_t n = io_recv(cell->status_fd, &message, sizeof(message), &fd, &fd_count);
+	if (n != sizeof(message)) {
+		own_close(&cell->status_fd);
+		return;
+	}
+	if (message.kind == INIT_WORKSPACE && fd_count == 1 && cell->workspace.fd < 0)
+		cell->workspace.fd = take_fd(&fd);
+	else if (message.kind == INIT_GUARDED)
+		cell->is_guarded = true;
+	else if (message.kind == INIT_ENDED) {
+		cell->end = message;
+		cell->has_ended = true;
+		cell->ended_us = clock_us();
+	}
+	if (fd_count == 1)
+		own_close(&fd);
+}
+
+static void hear_gate(struct cell *cell)
+{
+	struct gate_message message = { 0 };
+	int fd = -1;
+	size_t fd_count = 1;
+	ssize_t n = io_recv(cell->gate_fd, &message, sizeof(message), &fd, &fd_count);
+	if (n != sizeof(message)) {
+		own_close(&cell->gate_fd); /* the program runs, or the payload is dead */
+		return;
+	}
+	if (message.kind == GATE_READY && !cell->is_ready) {
+		cell->is_ready = true;
+		if (fd_count == 1)
+			cell->listener_fd = take_fd(&fd);
+	} else if (message.kind == GATE_EXEC_FAILED) {
+		cell->exec_errno = message.sys;
+	}
+	if (fd_count == 1)
+		own_close(&fd);
+}
+
+int cell_await_ready(struct cell *cell, struct err *err)
+{
+	int64_t deadline = clock_us() + RAISE_WAIT_US;
+	while (!cell->is_ready || !cell->is_guarded || cell->workspace.fd < 0) {
+		struct pollfd fds[] = {
+			{ .fd = cell->status_fd, .events = POLLIN },
+			{ .fd = cell->gate_fd, .events = POLLIN },
+		};
+		int64_t left_ms = (deadline - clock_us()) / 1000;
+		if (left_ms <= 0)
+			return err_set(err, ERR_BROKEN, "the cell was not raised in time");
+		if (poll(fds, COUNT_OF(fds), (int)left_ms) < 0 && errno != EINTR)
+			return err_sys(err, errno, "wait for the cell");
+		if (fds[0].revents)
+			hear_init(cell);
+		if (fds[1].revents)
+			hear_gate(cell);
+		if (cell->status_fd < 0 || (cell->gate_fd < 0 && !cell->is_ready))
+			return page_failure(cell->page, err);
+	}
+	return 0;
+}
+
+static void end_for(struct cell *cell, enum cell_cause cause)
+{
+	if (cell->cause == CAUSE_NONE && !cell->has_ended)
+		cell->cause = cause;
+}
+
+static void read_stream(struct cell *cell, int stream)
+{
+	char chunk[65536];
+	const struct outlet *outlet = &cell->task->outlet;
+	ssize_t n = read(cell->out_fds[stream], chunk, sizeof(chunk));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		own_close(&cell->out_fds[stream]);
+		return;
+	}
+	capture_add(&cell->captures[stream], chunk, (size_t)n);
+	if (outlet->fds[stream] >= 0 && outlet->render)
+		outlet->render(outlet->context, stream, chunk, (size_t)n, &cell->pending[stream]);
+	if (cell->captures[stream].total > cell->task->spec->output_limit)
+		end_for(cell, CAUSE_OUTPUT);
+}
+
+static void write_outlet(struct cell *cell, int stream)
+{
+	struct buf *pending = &cell->pending[stream];
+	size_t len = pending->len < OUTLET_CHUNK ? pending->len : OUTLET_CHUNK;
+	ssize_t n = write(cell->task->outlet.fds[stream], pending->data, len);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n < 0) {
+		/* whoever listened is gone, as when `| head` has enough */
+		pending->len = 0;
+		end_for(cell, CAUSE_INTERRUPT);
+		return;
+	}
+	memmove(pending->data, pending->data + n, pending->len - (size_t)n);
+	pending->len -= (size_t)n;
+}
+
+static void read_stdin(struct cell *cell)
+{
+	ssize_t n = read(cell->stdin_source_fd, cell->stdin_chunk, sizeof(cell->stdin_chunk));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		own_close(&cell->stdin_source_fd);
+		own_close(&cell->stdin_fd);
+		return;
+	}
+	cell->stdin_at = 0;
+	cell->stdin_len = (size_t)n;
+}
+
+static void write_stdin(struct cell *cell)
+{
+	ssize_t n = write(cell->stdin_fd, cell->stdin_chunk + cell->stdin_at,
+		cell->stdin_len - cell->stdin_at);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) { /* the program closed its end: its right */
+		own_close(&cell->stdin_source_fd);
+		own_close(&cell->stdin_fd);
+		return;
+	}
+	cell->stdin_at += (size_t)n;
+	if (cell->stdin_at == cell->stdin_len)
+		cell->stdin_at = cell->stdin_len = 0;
+}
+
+static void answer_watched(struct cell *cell)
+{
+	int n = watch_answer(cell->listener_fd, cell->result);
+	cell->denied_calls += n > 0 ? n : 0;
+	if (n < 0 || cell->denied_calls >= LIMIT_DENIED_CALLS)
+		own_close(&cell->listener_fd);
+}
+
+/* What to wait for, and whom to call then. A descriptor of -1 is passed over by poll. */
+enum wait_slot {
+	WAIT_STATUS = 0,
+	WAIT_GATE,
+	WAIT_LISTENER,
+	WAIT_OOM,
+	WAIT_INTERRUPT,
+	WAIT_OUT,
+	WAIT_ERR,
+	WAIT_OUTLET_OUT,
+	WAIT_OUTLET_ERR,
+	WAIT_STDIN_SOURCE,
+	WAIT_STDIN,
+	WAIT_SLOT_COUNT,
+};
+
+static void prepare_wait(const struct cell *cell, struct pollfd *fds)
+{
+	const struct outlet *outlet = &cell->task->outlet;
+	for (int i = 0; i < WAIT_SLOT_COUNT; i++)
+		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	fds[WAIT_STATUS].fd = cell->status_fd;
+	fds[WAIT_GATE].fd = cell->gate_fd;
+	fds[WAIT_LISTENER].fd = cell->listener_fd;
+	fds[WAIT_OOM].fd = cell->has_group ? cell->group.oom_fd : -1;
+	fds[WAIT_INTERRUPT].fd = cell->task->interrupt_fd;
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		bool is_behind = cell->pending[stream].len > 0;
+		fds[WAIT_OUT + stream].fd = is_behind ? -1 : cell->out_fds[stream];
+		fds[WAIT_OUTLET_OUT + stream].fd = is_behind ? outlet->fds[stream] : -1;
+		fds[WAIT_OUTLET_OUT + stream].events = POLLOUT;
+	}
+	bool has_input = cell->stdin_len > cell->stdin_at;
+	fds[WAIT_STDIN_SOURCE].fd = has_input ? -1 : cell->stdin_source_fd;
+	fds[WAIT_STDIN].fd = has_input ? cell->stdin_fd : -1;
+	fds[WAIT_STDIN].events = POLLOUT;
+}
+
+static void serve(struct cell *cell, const struct pollfd *fds)
+{
+	if (fds[WAIT_OOM].revents)
+		end_for(cell, CAUSE_MEMORY);
+	if (fds[WAIT_INTERRUPT].revents)
+		end_for(cell, CAUSE_INTERRUPT);
+	if (fds[WAIT_LISTENER].revents)
+		answer_watched(cell);
+	if (fds[WAIT_GATE].revents)
+		hear_gate(cell);
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		if (fds[WAIT_OUT + stream].revents)
+			read_stream(cell, stream);
+		if (fds[WAIT_OUTLET_OUT + stream].revents)
+			write_outlet(cell, stream);
+	}
+	if (fds[WAIT_STDIN_SOURCE].revents)
+		read_stdin(cell);
+	if (fds[WAIT_STDIN].revents)
+		write_stdin(cell);
+	if (fds[WAIT_STATUS].revents)
+		hear_init(cell);
+}
+
+static void look_around(struct cell *cell)
+{
+	struct sample sample;
+	sample_take(cell->pidfd, &sample);
+	cell->sampled_cpu_us = sample.cpu_us;
+	if (sample.memory > cell->sampled_memory)
+		cell->sampled_memory = sample.memory;
+	if (sample.processes > cell->sampled_processes)
+		cell->sampled_processes = sample.processes;
+	if (sample.memory > cell->task->spec->memory)
+		end_for(cell, CAUSE_MEMORY);
+}
+
+/* Looks at the clock, the CPU used and, without a cgroup, the memory. Returns how long poll may
+ * wait until the next look. */
+static int64_t check_limits(struct cell *cell)
+{
+	const struct spec *spec = cell->task->spec;
+	int64_t left_us = cell->deadline_us - clock_us();
+	if (left_us <= 0) {
+		end_for(cell, CAUSE_TIMEOUT);
+		return 0;
+	}
+	if (!cell->has_group) {
+		look_around(cell);
+		left_us = left_us < SAMPLE_EVERY_US ? left_us : SAMPLE_EVERY_US;
+	}
+	if (spec->cpu_time_ms > 0) {
+		int64_t used = cell->has_group ? cgroup_cpu_us(&cell->group) : cell->sampled_cpu_us;
+		int64_t cpu_left = spec->cpu_time_ms * 1000 - used;
+		if (cpu_left <= 0)
+			end_for(cell, CAUSE_CPU);
+		/* many processors burn it faster than the clock goes */
+		int64_t look = cpu_left / sysconf(_SC_NPROCESSORS_ONLN);
+		look = look < CPU_LOOK_MIN_US ? CPU_LOOK_MIN_US : look;
+		look = look > CPU_LOOK_MAX_US ? CPU_LOOK_MAX_US : look;
+		left_us = left_us < look ? left_us : look;
+	}
+	return left_us;
+}
+
+void cell_kill(struct cell *cell)
+{
+	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
+	if (cell->pidfd < 0)
+		return;
+	(void)syscall(SYS_pidfd_send_signal, cell->pidfd, SIGKILL, NULL, 0);
+	while (poll(&death, 1, DEATH_WAIT_MS) < 0 && errno == EINTR)
+		;
+}
+
+/* All writers are dead: what is left in the pipes is all there will ever be. */
+static void drain(struct cell *cell)
+{
+	for (int stream = 0; stream < STREAM_COUNT; stream++) {
+		int64_t last = -1;
+		while (cell->out_fds[stream] >= 0 && cell->captures[stream].total != last) {
+			last = cell->captures[stream].total;
+			read_stream(cell, stream);
+			while (cell->pending[stream].len > 0)
+				write_outlet(cell, stream);
+		}
+	}
+	/* init may have spoken in the moment we killed it */
+	struct pollfd status = { .fd = cell->status_fd, .events = POLLIN };
+	while (cell->status_fd >= 0 && poll(&status, 1, 0) == 1) {
+		hear_init(cell);
+		status.fd = cell->status_fd;
+	}
+}
+
+int cell_supervise(struct cell *cell, struct err *err)
+{
+	struct gate_message go = { .kind = GATE_GO };
+	cell->started_us = clock_us();
+	cell->deadline_us = cell->started_us + cell->task->spec->timeout_ms * 1000;
+	int r = io_send(cell->gate_fd, &go, sizeof(go), NULL, 0);
+	if (r < 0)
+		return err_sys(err, -r, "open the gate");
+	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0) {
+		struct pollfd fds[WAIT_SLOT_COUNT];
+		int64_t wait_us = check_limits(cell);
+		struct timespec wait = { .tv_sec = wait_us / 1000000,
+			.tv_nsec = wait_us % 1000000 * 1000 };
+		prepare_wait(cell, fds);
+		if (ppoll(fds, WAIT_SLOT_COUNT, &wait, NULL) < 0 && errno != EINTR)
+			return err_sys(err, errno, "watch the cell");
+		serve(cell, fds);
+	}
+	cell_kill(cell);
+	if (cell->ended_us == 0)
+		cell->ended_us = clock_us();
+	drain(cell);
+	return 0;
+}

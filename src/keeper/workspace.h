@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files into and out of a cell, always through the supervisor's own nosymfollow clone of the
+ * workspace: its `home` is /home/user, its `tmp` is /tmp.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/result.h"
+#include "model/spec.h"
+
+struct workspace {
+	int fd;           /* owned */
+	unsigned int uid; /* who owns what we put in */
+	unsigned int gid;
+};
+
+/* Writes the code's own file. */
+int workspace_put(const struct workspace *workspace, const char *name, const char *data, size_t len,
+	struct err *err);
+
+/* Copies --file sources in: files, or directories with all below. */
+int workspace_copy_in(
+	const struct workspace *workspace, const struct pairs *files, struct err *err);
+
+/* Copies what --out asks for to the host; what cannot be taken is listed with the reason.
+ * `program`, the code's own file, is not a result. Call it when the cell is dead. */
+int workspace_copy_out(const struct workspace *workspace, const struct pairs *outs,
+	const char *program, struct result *result, struct err *err);
+
+/* True when nothing more can be written: no bytes or no inodes left. */
+bool workspace_is_full(const struct workspace *workspace, const char **ret_what);

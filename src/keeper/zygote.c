@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+#define ZYGOTE_PROGRAM "hotcell-zygote"
+
+enum { CONTROL_FD = 3 };
+
+static int find_program(char *path, size_t size, struct err *err)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		return err_sys(err, errno, "find our own program");
+	self[n] = '\0';
+	char *slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	const char *const places[] = { "", "/..", "/../lib/hotcell" };
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		(void)snprintf(path, size, "%s%s/" ZYGOTE_PROGRAM, self, places[i]);
+		if (access(path, X_OK) == 0)
+			return 0;
+	}
+	return err_set(err, ERR_MISSING,
+		"the program " ZYGOTE_PROGRAM " is not beside hotcell nor in ../lib/hotcell of it; "
+		"run make, or make install");
+}
+
+/* posix_spawn shares our memory until the new program starts: no copy of a large parent. */
+static int spawn(const char *path, int sock, pid_t *ret_pid, struct err *err)
+{
+	char *const argv[] = { (char *)ZYGOTE_PROGRAM, NULL };
+	char *const env[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	(void)sigemptyset(&none);
+	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawnattr_init(&attr);
+	int r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+	for (int fd = 1; fd < CONTROL_FD && r == 0; fd++)
+		r = posix_spawn_file_actions_adddup2(&actions, 0, fd);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, sock, CONTROL_FD);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
+	if (r == 0)
+		r = posix_spawnattr_setsigmask(&attr, &none);
+	if (r == 0)
+		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	if (r == 0)
+		r = posix_spawn(ret_pid, path, &actions, &attr, argv, env);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	(void)posix_spawnattr_destroy(&attr);
+	return r == 0 ? 0 : err_sys(err, r, "start '%s'", path);
+}
+
+int zygote_start(struct zygote *zygote, struct err *err)
+{
+	char path[PATH_MAX + 64];
+	int pair[2];
+	*zygote = (struct zygote){ .sock = -1, .pid = -1 };
+	TRY(find_program(path, sizeof(path), err));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "make the zygote's socket");
+	zygote->sock = pair[0];
+	auto_fd int theirs = pair[1];
+	/* dup2 onto itself would leave it close-on-exec */
+	if (theirs == CONTROL_FD) {
+		theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+		(void)close(pair[1]);
+		if (theirs < 0)
+			return err_sys(err, errno, "move the zygote's socket");
+	}
+	if (spawn(path, theirs, &zygote->pid, err) < 0) {
+		own_close(&zygote->sock);
+		return -1;
+	}
+	return 0;
+}
+
+void zygote_stop(struct zygote *zygote)
+{
+	own_close(&zygote->sock);
+	if (zygote->pid > 0)
+		while (waitpid(zygote->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	zygote->pid = -1;
+}
+
+int zygote_template(struct zygote *zygote, int page_fd, struct err *err)
+{
+	enum zygote_request request = ZYGOTE_TEMPLATE;
+	int r = io_send(zygote->sock, &request, sizeof(request), &page_fd, 1);
+	return r < 0 ? err_sys(err, -r, "ask the zygote for a template") : 0;
+}
+
+int zygote_raise(struct zygote *zygote, const int *fds, size_t fd_count, struct err *err)
+{
+	enum zygote_request request = ZYGOTE_RAISE;
+	int r = io_send(zygote->sock, &request, sizeof(request), fds, fd_count);
+	return r < 0 ? err_sys(err, -r, "ask the zygote for a cell") : 0;
+}
+
+int zygote_answer(struct zygote *zygote, int *ret_pidfd, struct err *err)
+{
+	enum zygote_request echo = ZYGOTE_NONE;
+	size_t fd_count = 1;
+	ssize_t n = io_recv(zygote->sock, &echo, sizeof(echo), ret_pidfd, &fd_count);
+	if (n < 0)
+		return err_sys(err, (int)-n, "hear from the zygote");
+	if (n != sizeof(echo) || echo != ZYGOTE_RAISE)
+		return err_set(err, ERR_BROKEN, "the zygote died");
+	if (fd_count == 0)
+		*ret_pidfd = -1;
+	return 0;
+}
+
+int page_make(struct cell_page **ret_page, int *ret_fd, struct err *err)
+{
+	auto_fd int fd = memfd_create("hotcell-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || ftruncate(fd, sizeof(struct cell_page)) < 0)
+		return err_sys(err, errno, "make the shared page");
+	/* nobody may shrink it under the other's feet */
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	void *page =
+		mmap(NULL, sizeof(struct cell_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return err_sys(err, errno, "map the shared page");
+	*ret_page = page;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+void page_free(struct cell_page *page)
+{
+	if (page)
+		(void)munmap(page, sizeof(*page));
+}
+
+int page_failure(const struct cell_page *page, struct err *err)
+{
+	const struct report *report = &page->report;
+	enum step_id id = report->failed;
+	if (id > STEP_NONE && id < STEP_ID_COUNT) {
+		(void)err_set(err, ERR_MISSING,
+			"layer '%s' (%s) could not be raised: %.200s; to mend it: %s",
+			jail_steps[id].name, jail_steps[id].title, report->failed_text,
+			jail_steps[id].fix);
+		err->sys = report->failed_errno;
+		return -1;
+	}
+	return err_set(err, ERR_BROKEN, "the cell died while it was raised%s%.200s",
+		report->failed_text[0] ? ": " : "", report->failed_text);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor's end of a zygote. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "jail/jail.h"
+
+struct zygote {
+	int sock; /* owned; closing it ends the zygote and its cells */
+	pid_t pid;
+};
+
+/* Starts the zygote program, found beside ours or in ../lib/hotcell. */
+int zygote_start(struct zygote *zygote, struct err *err);
+void zygote_stop(struct zygote *zygote);
+
+int zygote_template(struct zygote *zygote, int page_fd, struct err *err);
+
+/* Raises a cell; the answer is its init's pidfd (owned by the caller). */
+int zygote_raise(struct zygote *zygote, const int *fds, size_t fd_count, struct err *err);
+int zygote_answer(struct zygote *zygote, int *ret_pidfd, struct err *err);
+
+/* The page a cell and we share, and the descriptor to send it by (both owned by the caller). */
+int page_make(struct cell_page **ret_page, int *ret_fd, struct err *err);
+void page_free(struct cell_page *page);
+
+/* Why a cell could not be raised, from the page's report. Returns -1. */
+int page_failure(const struct cell_page *page, struct err *err);

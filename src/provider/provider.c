@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/provider.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static int run_local(
+	const struct task *task, struct result *result, struct report *report, struct err *err)
+{
+	struct keeper *keeper = NULL;
+	TRY(keeper_open(task->spec, &keeper, err));
+	int r = keeper_run(keeper, task, result, report, err);
+	keeper_close(keeper);
+	return r;
+}
+
+static const struct provider provider_local = {
+	.name = "local",
+	.title = "namespaces, Landlock, seccomp and cgroups of this machine",
+	.run = run_local,
+};
+
+const struct provider *const providers[] = { &provider_local, NULL };
+
+int provider_find(const char *name, const struct provider **ret_provider, struct err *err)
+{
+	auto_buf struct buf known;
+	buf_init(&known, 1024);
+	for (size_t i = 0; providers[i]; i++) {
+		if (strcmp(providers[i]->name, name) == 0) {
+			*ret_provider = providers[i];
+			return 0;
+		}
+		(void)buf_printf(&known, "%s%s", i ? ", " : "", providers[i]->name);
+	}
+	return err_set(err, ERR_INVALID, "--provider: '%s' is not known; there is: %s", name,
+		buf_text(&known));
+}

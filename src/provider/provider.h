@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who isolates: one face for every kind of cell. A provider starts a task, watches it and ends
+ * it; what the task is and what its result means is settled above. */
+#pragma once
+
+#include "base/err.h"
+#include "keeper/keeper.h"
+
+struct provider {
+	const char *name;
+	const char *title;
+	/* As keeper_run(). */
+	int (*run)(const struct task *task, struct result *result, struct report *report,
+		struct err *err);
+};
+
+extern const struct provider *const providers[]; /* NULL-terminated */
+
+/* By name. Unknown: an error that lists the known ones. */
+int provider_find(const char *name, const struct provider **ret_provider, struct err *err);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The payload before it is one: pid 2 of the cell. It raises the walls that bind itself, tells
+ * the supervisor at the gate, waits for the word, and executes the program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+#include "zygote/zygote.h"
+
+struct job {
+	const char *cwd;
+	char **argv;
+	char **env;
+};
+
+static int pass_gate(int gate_fd, int listener_fd)
+{
+	struct gate_message message = { .kind = GATE_READY };
+	size_t fd_count = listener_fd >= 0 ? 1 : 0;
+	if (io_send(gate_fd, &message, sizeof(message), &listener_fd, fd_count) < 0)
+		return -1;
+	(void)close(listener_fd);
+	if (io_recv(gate_fd, &message, sizeof(message), NULL, NULL) != sizeof(message))
+		return -1;
+	return message.kind == GATE_GO ? 0 : -1;
+}
+
+/* The strings are ours to trust, but a short one must not make us read past the end. */
+static char **take_strings(char **at, const char *end, uint32_t count)
+{
+	char **list = xcalloc((size_t)count + 1, sizeof(*list));
+	for (uint32_t i = 0; i < count; i++) {
+		if (*at >= end)
+			return NULL;
+		list[i] = *at;
+		*at += strnlen(*at, (size_t)(end - *at)) + 1;
+	}
+	return *at <= end ? list : NULL;
+}
+
+static int read_job(int fd, struct job *job)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct job_header) ||
+		st.st_size > LIMIT_JOB_BYTES + (off_t)sizeof(struct job_header))
+		return -EBADMSG;
+	char *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	const struct job_header *header = (const void *)data;
+	const char *end = data + st.st_size;
+	if (header->magic != JOB_MAGIC || header->size != st.st_size || end[-1] != '\0' ||
+		header->arg_count == 0 || header->arg_count > LIMIT_ARGS + 16 ||
+		header->env_count > LIMIT_ENV + 16)
+		return -EBADMSG;
+	char *at = data + sizeof(*header);
+	job->cwd = at;
+	at += strlen(at) + 1;
+	job->argv = take_strings(&at, end, header->arg_count);
+	job->env = job->argv ? take_strings(&at, end, header->env_count) : NULL;
+	return job->env ? 0 : -EBADMSG;
+}
+
+static int place_stdio(const int *fds)
+{
+	/* all of them are above 2: the zygote keeps those taken */
+	for (int i = 0; i < 3; i++)
+		if (dup2(fds[CELL_FD_STDIN + i], i) < 0)
+			return -errno;
+	return 0;
+}
+
+static const char *find_variable(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
+	return "";
+}
+
+/* A bare name is looked up along the cell's own PATH. Returns -errno: success does not return. */
+static int execute(const struct job *job)
+{
+	const char *name = job->argv[0];
+	if (strchr(name, '/')) {
+		(void)execve(name, job->argv, job->env);
+		return -errno;
+	}
+	int worst = -ENOENT;
+	for (const char *dir = find_variable(job->env, "PATH"); *dir;) {
+		char path[PATH_MAX];
+		size_t len = strcspn(dir, ":");
+		if ((size_t)snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) <
+			sizeof(path)) {
+			(void)execve(path, job->argv, job->env);
+			if (errno != ENOENT && errno != ENOTDIR)
+				worst = -errno;
+		}
+		dir += len + (dir[len] == ':');
+	}
+	return worst;
+}
+
+static int start_program(struct raising *raising)
+{
+	struct job job = { 0 };
+	int r = read_job(raising->fds[CELL_FD_JOB], &job);
+	if (r < 0)
+		return r;
+	if (chdir(job.cwd) < 0)
+		return -errno;
+	r = place_stdio(raising->fds);
+	if (r < 0)
+		return r;
+	/* everything but 0, 1, 2 goes when the program starts; the gate must last until then */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	return execute(&job);
+}
+
+_Noreturn void payload_run(struct raising *raising)
+{
+	struct err err = { 0 };
+	int gate_fd = raising->fds[CELL_FD_GATE];
+	if (jail_walk(raising, STAGE_PAYLOAD, &err) < 0)
+		_exit(1);
+	bool is_probe = raising->page->plan.is_probe;
+	if (pass_gate(gate_fd, raising->listener_fd) < 0)
+		_exit(1);
+	if (is_probe)
+		_exit(0);
+	struct gate_message message = { .kind = GATE_EXEC_FAILED };
+	message.sys = -start_program(raising);
+	(void)io_send(gate_fd, &message, sizeof(message), NULL, 0);
+	_exit(127);
+}
