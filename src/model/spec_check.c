@@ -258,10 +258,19 @@ static int check_files(const struct spec *spec, struct strings *seen, struct err
 	return 0;
 }
 
+static int check_rootfs(const struct spec *spec, struct err *err)
+{
+	if (spec->rootfs && *spec->rootfs != '/' && strcmp(spec->rootfs, "host") != 0)
+		return refuse("rootfs", spec->rootfs, "is neither 'host' nor an absolute path",
+			ERR_INVALID, err);
+	return 0;
+}
+
 int spec_check(const struct spec *spec, struct err *err)
 {
 	struct strings mounts = { 0 }, files = { 0 };
 	TRY(check_what_to_run(spec, err));
+	TRY(check_rootfs(spec, err));
 	TRY(check_job(spec, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);
 	if (r == 0)

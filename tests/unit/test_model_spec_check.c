@@ -199,6 +199,14 @@ TEST(spec_check_refuses_one_file_target_twice)
 	ASSERT_HAS(err.text, "--file: '../b' does not name a place beneath /home/user");
 }
 
+TEST(spec_check_wants_an_absolute_rootfs)
+{
+	ASSERT_OK(check_with("rootfs", "host"));
+	ASSERT_OK(check_with("rootfs", "/srv/rootfs"));
+	ASSERT_FAIL(check_with("rootfs", "rootfs"), ERR_INVALID);
+	ASSERT_HAS(err.text, "--rootfs: 'rootfs' is neither 'host' nor an absolute path");
+}
+
 TEST(spec_check_keeps_outs_beneath_the_home)
 {
 	ASSERT_OK(check_with("out", "*.png"));
