@@ -75,9 +75,9 @@ static void find_places(struct strings *places)
 	add_user_directory(places);
 }
 
-/* Reads PLACE/NAME/language.json. 1: read; 0: there is none. */
-static int read_definition(
-	const char *place, const char *name, struct language *ret_language, struct err *err)
+/* Reads PLACE/NAME/language.json, if there is one. */
+static int read_definition(const char *place, const char *name, struct language *ret_language,
+	bool *ret_is_there, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
 	auto_free char *path = xasprintf("%s/%s/language.json", place, name);
@@ -101,7 +101,8 @@ static int read_definition(
 			"%s: field 'name' must be the name of its directory, '%s'", path, name);
 	}
 	*ret_language = language;
-	return 1;
+	*ret_is_there = true;
+	return 0;
 }
 
 static struct language *by_name(const struct languages *languages, const char *name)
@@ -137,6 +138,7 @@ static int read_place(struct languages *languages, const char *place, struct err
 	for (;;) {
 		struct language language;
 		errno = 0;
+		/* cppcheck-suppress readdirCalled ; only shared streams need a lock */
 		const struct dirent *entry = readdir(dir);
 		if (!entry && errno != 0)
 			return err_sys(err, errno, "read directory %s", place);
@@ -147,10 +149,9 @@ static int read_place(struct languages *languages, const char *place, struct err
 		if (languages->count >= LANGUAGES_MAX)
 			return err_set(
 				err, ERR_LIMIT, "%s: more than %d languages", place, LANGUAGES_MAX);
-		int r = read_definition(place, entry->d_name, &language, err);
-		if (r < 0)
-			return -1;
-		if (r > 0)
+		bool is_there = false;
+		TRY(read_definition(place, entry->d_name, &language, &is_there, err));
+		if (is_there)
 			keep(languages, &language);
 	}
 }
@@ -219,14 +220,20 @@ static int refuse_unknown(const struct languages *languages, const char *name, s
 		near ? near : names[0]);
 }
 
-int language_find(const struct languages *languages, const char *name,
-	const struct language **ret_language, struct err *err)
+static struct language *by_name_or_alias(const struct languages *languages, const char *name)
 {
-	const struct language *found = by_name(languages, name);
+	struct language *found = by_name(languages, name);
 	for (size_t i = 0; i < languages->count && !found; i++) {
 		if (has_alias(&languages->items[i], name))
 			found = &languages->items[i];
 	}
+	return found;
+}
+
+int language_find(const struct languages *languages, const char *name,
+	const struct language **ret_language, struct err *err)
+{
+	const struct language *found = by_name_or_alias(languages, name);
 	if (!found)
 		return refuse_unknown(languages, name, err);
 	*ret_language = found;
@@ -249,33 +256,36 @@ const struct language *language_for_file(const struct languages *languages, cons
 	return NULL;
 }
 
-/* Moves the entry out of the list, which gives up owning it. */
-static int take_found(struct languages *languages, const char *name, struct language *ret_language,
-	struct err *err)
+/* Reads everything and moves one entry out of the list, which gives up owning it. */
+static int load_all_for_one(const char *name, struct language *ret_language, struct err *err)
 {
-	const struct language *found;
-	TRY(language_find(languages, name, &found, err));
-	struct language *entry = &languages->items[found - languages->items];
-	*ret_language = *entry;
-	*entry = (struct language){ 0 };
-	return 0;
+	struct languages all;
+	int r = 0;
+	TRY(languages_load(&all, err));
+	struct language *found = by_name_or_alias(&all, name);
+	if (found) {
+		*ret_language = *found;
+		*found = (struct language){ 0 };
+	} else {
+		r = refuse_unknown(&all, name, err);
+	}
+	languages_done(&all);
+	return r;
 }
 
 int language_load_one(const char *name, struct language *ret_language, struct err *err)
 {
 	struct strings places = { 0 };
-	struct languages all;
+	bool is_there = false;
 	int r = 0;
 	/* A name that is no plain directory name can only be a mistake: the slow road says so. */
-	bool is_plain = *name != '\0' && *name != '.' && !strchr(name, '/');
+	bool is_plain =
+		*name != '\0' && *name != '.' && !strchr(name, '/') && strlen(name) < NAME_MAX;
 	find_places(&places);
-	for (size_t i = places.count; i > 0 && r == 0 && is_plain; i--)
-		r = read_definition(places.items[i - 1], name, ret_language, err);
+	for (size_t i = places.count; i > 0 && r == 0 && !is_there && is_plain; i--)
+		r = read_definition(places.items[i - 1], name, ret_language, &is_there, err);
 	strings_done(&places);
-	if (r != 0)
-		return r < 0 ? -1 : 0;
-	TRY(languages_load(&all, err));
-	r = take_found(&all, name, ret_language, err);
-	languages_done(&all);
-	return r;
+	if (r < 0 || is_there)
+		return r;
+	return load_all_for_one(name, ret_language, err);
 }

@@ -110,6 +110,11 @@ TEST(language_load_one_finds_names_and_aliases)
 	ASSERT_FAIL(language_load_one("../alpha", &language, &err), ERR_INVALID);
 	ASSERT_FAIL(language_load_one("", &language, &err), ERR_INVALID);
 	ASSERT_FAIL(language_load_one(".", &language, &err), ERR_INVALID);
+	char longer[5000];
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	ASSERT_FAIL(language_load_one(longer, &language, &err), ERR_INVALID);
+	ASSERT_HAS(err.text, "(valid: alpha, beta)");
 }
 
 TEST(an_exact_name_does_not_read_other_definitions)
