@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -83,9 +84,10 @@ int io_send(int sock, const void *data, size_t len, const int *fds, size_t fd_co
 	return (size_t)n == len ? 0 : -EMSGSIZE;
 }
 
-static size_t collect_fds(struct msghdr *msg, int *fds, size_t room)
+static size_t collect_fds(struct msghdr *msg, int *fds, size_t room, bool *ret_too_many)
 {
 	size_t count = 0;
+	*ret_too_many = false;
 	for (struct cmsghdr *head = CMSG_FIRSTHDR(msg); head; head = CMSG_NXTHDR(msg, head)) {
 		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
 			continue;
@@ -97,6 +99,7 @@ static size_t collect_fds(struct msghdr *msg, int *fds, size_t room)
 				fds[count++] = fd;
 			else
 				(void)close(fd);
+			*ret_too_many |= i >= room;
 		}
 	}
 	return count;
@@ -122,10 +125,12 @@ ssize_t io_recv(int sock, void *data, size_t size, int *fds, size_t *fd_count)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	size_t count = collect_fds(&msg, fds, room);
+	bool is_cut = false;
+	size_t count = collect_fds(&msg, fds, room, &is_cut);
+	is_cut |= (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
 	if (fd_count)
 		*fd_count = count;
-	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+	if (is_cut) {
 		for (size_t i = 0; i < count; i++)
 			(void)close(fds[i]);
 		if (fd_count)

@@ -204,8 +204,9 @@ static void print_words(const struct result *result)
 		const struct denial *denial = &result->denials[i];
 		if (denial->option[0] == '\0' && result->status == STATUS_OK)
 			continue;
-		(void)fprintf(stderr, "hotcell: stopped by %s: %s %s%s%s\n", denial->layer,
-			denial->operation, utf8_line(denial->target, line, sizeof(line)),
+		(void)fprintf(stderr, "hotcell: stopped by %s: %s%s%s%s%s\n", denial->layer,
+			denial->operation, denial->target[0] ? " " : "",
+			utf8_line(denial->target, line, sizeof(line)),
 			denial->option[0] ? "; to allow it: " : "", denial->option);
 	}
 	for (size_t i = 0; i < result->warning_count; i++)

@@ -130,8 +130,8 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.program = making->program,
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
-		/* a program of unknown needs may be ps or free */
-		.needs_full_proc = spec->exec.count > 0 || making->language.needs_full_proc,
+		.needs_full_proc = spec->proc == PROC_MASKED ||
+				   (spec->proc == PROC_AUTO && making->language.needs_full_proc),
 		.outlet = wishes->outlet,
 		.interrupt_fd = wishes->interrupt_fd,
 	};

@@ -23,6 +23,7 @@ static const struct error_text {
 	const char *option; /* NULL: made from the path or a limit */
 	bool has_path;
 } error_texts[] = {
+	{ " does not exist", "filesystem", "open", "--ro DIR or --file FILE", true },
 	{ "Read-only file system", "filesystem", "write", "--rw DIR", true },
 	{ "read-only file system", "filesystem", "write", "--rw DIR", true },
 	{ "No such file or directory", "filesystem", "open", "--ro DIR or --file FILE", true },
@@ -85,22 +86,26 @@ static void read_error(const struct error_text *known, const char *line, size_t 
 	struct result *result)
 {
 	struct denial denial = { .evidence = "text", .count = 1 };
+	const char *option = known->option;
 	if (known->has_path) {
 		if (!path_on_line(line, len, at, denial.target, sizeof(denial.target)))
 			return;
 		bool is_write = strcmp(known->operation, "write") == 0;
-		if (!is_write && is_own_path(denial.target))
+		bool is_proc = strncmp(denial.target, "/proc/", 6) == 0;
+		if (!is_write && is_own_path(denial.target) && !is_proc)
 			return;
+		if (is_proc && spec->proc != PROC_MASKED)
+			option = "--proc masked";
 	} else if (has_denial(result, known->layer)) {
 		return; /* the kernel's own count says more */
 	}
 	(void)snprintf(denial.layer, sizeof(denial.layer), "%s", known->layer);
 	(void)snprintf(denial.operation, sizeof(denial.operation), "%s", known->operation);
-	(void)snprintf(denial.option, sizeof(denial.option), "%s", known->option);
+	(void)snprintf(denial.option, sizeof(denial.option), "%s", option);
 	result_add_denial(result, &denial);
 }
 
-static void read_errors(struct result *result)
+static void read_errors(const struct spec *spec, struct result *result)
 {
 	const char *text = result->err.text ? result->err.text : "";
 	while (*text) {
@@ -109,7 +114,7 @@ static void read_errors(struct result *result)
 			const char *at =
 				memmem(text, len, error_texts[i].text, strlen(error_texts[i].text));
 			if (at) {
-				read_error(&error_texts[i], text, len, at, result);
+				read_error(&error_texts[i], text, len, at, spec, result);
 				break;
 			}
 		}
@@ -177,7 +182,7 @@ void explain(const struct spec *spec, struct result *result)
 	if (result->status == STATUS_OK)
 		return;
 	if (result->status == STATUS_ERROR || result->status == STATUS_DISK_LIMIT)
-		read_errors(result);
+		read_errors(spec, result);
 	set_error(spec, result);
 	set_hint(result);
 }

@@ -5,6 +5,7 @@
  */
 #include "jail/steps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -239,52 +240,52 @@ int raise_workspace(struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* What a whole /proc shows of the machine and its kernel, not of the cell. */
-static const char *const masked_proc[] = {
-	"/proc/acpi",
-	"/proc/asound",
-	"/proc/bus",
-	"/proc/cmdline",
-	"/proc/config.gz",
-	"/proc/driver",
-	"/proc/fs",
-	"/proc/interrupts",
-	"/proc/iomem",
-	"/proc/ioports",
-	"/proc/irq",
-	"/proc/kallsyms",
-	"/proc/kcore",
-	"/proc/key-users",
-	"/proc/keys",
-	"/proc/kmsg",
-	"/proc/kpagecgroup",
-	"/proc/kpagecount",
-	"/proc/kpageflags",
-	"/proc/latency_stats",
-	"/proc/modules",
-	"/proc/mtrr",
-	"/proc/pagetypeinfo",
-	"/proc/sched_debug",
-	"/proc/schedstat",
-	"/proc/scsi",
-	"/proc/slabinfo",
-	"/proc/sys",
-	"/proc/sysrq-trigger",
-	"/proc/sysvipc",
-	"/proc/timer_list",
-	"/proc/vmallocinfo",
+/* What programs read of a whole /proc: numbers about memory, processors and time. */
+static const char *const shown_proc[] = {
+	"cpuinfo",
+	"filesystems",
+	"loadavg",
+	"meminfo",
+	"mounts",
+	"net",
+	"self",
+	"stat",
+	"thread-self",
+	"uptime",
+	"version",
+	"vmstat",
 };
 
-/* Files are covered by our own /dev/null, directories by the empty, read-only /mnt. */
+/* A process's directory, something programs need, or something the cell's user cannot open. */
+static bool is_shown(const struct dirent *entry, const struct stat *st)
+{
+	if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+		return true;
+	for (size_t i = 0; i < COUNT_OF(shown_proc); i++)
+		if (strcmp(entry->d_name, shown_proc[i]) == 0)
+			return true;
+	return !S_ISDIR(st->st_mode) && (st->st_mode & 0007) == 0;
+}
+
+/* Everything else tells of the machine and its kernel, not of the cell: files are covered by our
+ * own /dev/null, directories by the empty /mnt, both read-only. */
 static int mask_proc(struct err *err)
 {
-	for (size_t i = 0; i < COUNT_OF(masked_proc); i++) {
+	auto_dir DIR *dir = opendir("/proc");
+	if (!dir)
+		return err_sys(err, errno, "list '/proc'");
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		char path[300];
 		struct stat st;
-		if (lstat(masked_proc[i], &st) < 0)
+		if (entry->d_name[0] == '.')
 			continue;
-		bool is_dir = S_ISDIR(st.st_mode);
-		TRY(bind_tree(is_dir ? "/mnt" : "/dev/null", masked_proc[i],
-			is_dir ? MOUNT_ATTR_RDONLY : 0, err));
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue; /* a process that just ended */
+		if (is_shown(entry, &st))
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%s", entry->d_name);
+		TRY(bind_tree(
+			S_ISDIR(st.st_mode) ? "/mnt" : "/dev/null", path, MOUNT_ATTR_RDONLY, err));
 	}
 	return 0;
 }

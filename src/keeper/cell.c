@@ -290,8 +290,10 @@ static void join_reports(const struct cell *cell, struct report *report)
 		if (jail_steps[id].stage == STAGE_TEMPLATE)
 			report->steps[id] = template->steps[id];
 	report->unmapped_mounts = template->unmapped_mounts;
-	if (template->failed != STEP_NONE)
+	if (template->failed != STEP_NONE) {
 		report->failed = template->failed;
+		memcpy(report->failed_text, template->failed_text, sizeof(report->failed_text));
+	}
 }
 
 static int finish(struct cell *cell, struct err *err)

@@ -202,6 +202,12 @@ int keeper_probe(struct report *report, enum jail_mode *ret_mode, struct err *er
 		enum step_id id = report->failed;
 		if (r == 0 || id == STEP_NONE)
 			break;
+		report->steps[id].state = STEP_FAILED;
+		(void)snprintf(report->steps[id].detail, sizeof(report->steps[id].detail), "%.95s",
+			report->failed_text);
+		/* everything else stands on these */
+		if (jail_steps[id].stage == STAGE_TEMPLATE || jail_steps[id].stage == STAGE_CLONE)
+			break;
 		passed_over |= bit(id);
 		failures.steps[id].state = STEP_FAILED;
 		(void)snprintf(failures.steps[id].detail, sizeof(failures.steps[id].detail),

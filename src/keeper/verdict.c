@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "model/units.h"
@@ -176,6 +177,8 @@ void cell_describe(const struct cell *cell, const struct report *report)
 	struct result *result = cell->result;
 	result->isolation_count = 0;
 	add_text(result, "mode", plan->mode == MODE_ROOT ? "root" : "rootless");
+	/* without a cgroup the supervisor looks at the processes now and then: a weaker promise */
+	add_text(result, "memory_limit", cell->has_group ? "kernel" : "sampled");
 	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
 		const struct step_outcome *outcome = &report->steps[id];
 		const char *name = jail_steps[id].name;
@@ -189,7 +192,9 @@ void cell_describe(const struct cell *cell, const struct report *report)
 			add_text(result, name, outcome->value ? "host" : plan->rootfs);
 		else if (id == STEP_PROC)
 			add_text(result, name, plan->has_full_proc ? "masked" : "pid");
-		else if (id == STEP_LANDLOCK || id == STEP_UID)
+		else if (id == STEP_UID) /* as the host sees it */
+			add_number(result, name, plan->mode == MODE_ROOT ? plan->uid : geteuid());
+		else if (id == STEP_LANDLOCK)
 			add_number(result, name, is_raised ? outcome->value : 0);
 		else
 			add_item(result, name)->number = is_raised;

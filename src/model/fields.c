@@ -17,6 +17,12 @@ const char *const net_mode_names[NET_MODE_COUNT + 1] = {
 	[NET_LOOPBACK] = "loopback",
 };
 
+const char *const proc_mode_names[PROC_MODE_COUNT + 1] = {
+	[PROC_AUTO]   = "auto",
+	[PROC_PID]    = "pid",
+	[PROC_MASKED] = "masked",
+};
+
 static const char *const provider_names[] = { "local", NULL };
 
 const struct field spec_fields[] = {
@@ -99,6 +105,10 @@ const struct field spec_fields[] = {
 	  AT(net), .choices = net_mode_names, .fallback = "none",
 	  .metavar = "MODE", .example = "loopback",
 	  .help = "network: none, or loopback for one that is private to the run" },
+	{ .name = "proc", .flag = "proc", .type = FIELD_CHOICE,
+	  AT(proc), .choices = proc_mode_names, .fallback = "auto",
+	  .metavar = "MODE", .example = "masked",
+	  .help = "what /proc shows: processes only (pid), or also memory and processors (masked)" },
 	{ .name = "provider", .flag = "provider", .type = FIELD_TEXT,
 	  AT(provider), .choices = provider_names, .fallback = "local",
 	  .metavar = "NAME", .example = "local",

@@ -34,6 +34,14 @@ enum net_mode {
 	NET_MODE_COUNT,
 };
 
+enum proc_mode {
+	PROC_AUTO = 0, /* as the language needs it */
+	PROC_PID,      /* processes only */
+	PROC_MASKED,   /* also memory, processors, uptime; the rest covered */
+	PROC_MODE_COUNT,
+};
+
+extern const char *const proc_mode_names[PROC_MODE_COUNT + 1];
 extern const char *const net_mode_names[NET_MODE_COUNT + 1]; /* NULL-terminated */
 
 struct spec {
@@ -65,7 +73,8 @@ struct spec {
 	char *spill; /* directory for the whole output */
 
 	/* isolation */
-	int net; /* enum net_mode */
+	int net;  /* enum net_mode */
+	int proc; /* enum proc_mode */
 	char *provider;
 	char *rootfs; /* "host" or a directory */
 	struct strings require;

@@ -5,6 +5,7 @@
  */
 #include "model/spec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -21,7 +22,7 @@ static const char *const own_paths[] = {
 	"/proc",
 	"/dev",
 	"/sys",
-	"/tmp",
+	"/run",
 	"/usr",
 	"/etc",
 	"/bin",
@@ -78,7 +79,8 @@ static bool is_same_or_beneath(const char *path, const char *dir)
 
 static bool is_own_path(const char *path)
 {
-	if (strcmp(path, "/") == 0 || is_same_or_beneath(HOME, path))
+	/* beneath the cell's own directories there is room, over them there is not */
+	if (strcmp(path, "/") == 0 || is_same_or_beneath(HOME, path) || strcmp(path, "/tmp") == 0)
 		return true;
 	for (size_t i = 0; i < COUNT_OF(own_paths); i++) {
 		if (is_same_or_beneath(path, own_paths[i]))
@@ -89,7 +91,9 @@ static bool is_own_path(const char *path)
 
 char *spec_mount_target(const struct pair *mount)
 {
-	const char *wanted = mount->to ? mount->to : mount->from;
+	/* without a place of its own a directory appears where it is on the host */
+	auto_free char *real = mount->to ? NULL : realpath(mount->from, NULL);
+	const char *wanted = mount->to ? mount->to : real ? real : mount->from;
 	auto_free char *path = *wanted == '/' ? normalise(wanted) : NULL;
 	if (!path || is_own_path(path))
 		return NULL;
@@ -220,13 +224,11 @@ static int check_mounts(
 		auto_free char *path = spec_mount_target(mount);
 		if (!path && *wanted != '/')
 			return refuse(field, wanted,
-				mount->to ? "must be an absolute path in the cell"
-					  : "is relative, so the place in the cell must be given",
+				mount->to ? "must be an absolute path in the cell" : "is not there",
 				ERR_INVALID, err);
 		if (!path)
 			return refuse(field, wanted,
-				"cannot be a mount's place in the cell (not with '..', not over "
-				"the "
+				"cannot be a mount's place in the cell (not with '..', not the "
 				"cell's own /usr, /etc, /proc, /dev, /tmp, /home/user …)",
 				ERR_INVALID, err);
 		TRY(claim(seen, field, path, err));
@@ -249,20 +251,13 @@ static int check_files(const struct spec *spec, struct strings *seen, struct err
 		TRY(claim(seen, "files", path, err));
 	}
 	for (size_t i = 0; i < spec->outs.count; i++) {
-		auto_free char *path = home_path(spec->outs.items[i].from);
+		const char *from = spec->outs.items[i].from;
+		auto_free char *path = is_beneath(from, "/tmp") ? normalise(from) : home_path(from);
 		if (!path)
-			return refuse("outs", spec->outs.items[i].from,
-				"does not name files beneath /home/user (relative, without '..')",
+			return refuse("outs", from,
+				"does not name files beneath /home/user or /tmp (without '..')",
 				ERR_INVALID, err);
 	}
-	return 0;
-}
-
-static int check_rootfs(const struct spec *spec, struct err *err)
-{
-	if (spec->rootfs && *spec->rootfs != '/' && strcmp(spec->rootfs, "host") != 0)
-		return refuse("rootfs", spec->rootfs, "is neither 'host' nor an absolute path",
-			ERR_INVALID, err);
 	return 0;
 }
 
@@ -270,7 +265,6 @@ int spec_check(const struct spec *spec, struct err *err)
 {
 	struct strings mounts = { 0 }, files = { 0 };
 	TRY(check_what_to_run(spec, err));
-	TRY(check_rootfs(spec, err));
 	TRY(check_job(spec, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);
 	if (r == 0)

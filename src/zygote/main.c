@@ -140,7 +140,6 @@ int main(void)
 {
 	struct zygote zygote = { .life = { -1, -1 } };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)signal(SIGCHLD, SIG_IGN); /* ended cells need no burial; their pidfds tell */
 	(void)signal(SIGINT, SIG_IGN);  /* a terminal's ^C is the supervisor's to handle */
 	(void)signal(SIGTERM, SIG_IGN);
