@@ -83,7 +83,7 @@ static bool has_denial(const struct result *result, const char *layer)
 }
 
 static void read_error(const struct error_text *known, const char *line, size_t len, const char *at,
-	struct result *result)
+	const struct spec *spec, struct result *result)
 {
 	struct denial denial = { .evidence = "text", .count = 1 };
 	const char *option = known->option;
