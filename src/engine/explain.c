@@ -64,12 +64,13 @@ static bool path_on_line(const char *line, size_t len, const char *text_at, char
 		return true;
 	}
 	const char *end = text_at;
-	if (end - line < 3 || strncmp(end - 2, ": ", 2) != 0)
-		return false;
-	end -= 2;
+	while (end > line && (end[-1] == ' ' || end[-1] == ':'))
+		end--;
 	const char *start = end;
 	while (start > line && start[-1] != ' ')
 		start--;
+	if (start == end)
+		return false;
 	(void)snprintf(path, size, "%.*s", (int)(end - start), start);
 	return *start == '/';
 }

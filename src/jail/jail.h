@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "jail/filter.h"
+#include "jail/job.h"
 #include "model/limits.h"
 #include "model/spec.h"
 
@@ -133,7 +134,7 @@ struct cell_page {
 	struct report report;
 };
 
-enum { PLAN_MAGIC = 0x68634c01, JOB_MAGIC = 0x68634a01 };
+enum { PLAN_MAGIC = 0x68634c01 };
 
 /* Descriptors that come with a request to raise a cell, in this order; then the cgroup's: the
  * v1 `tasks` files, or the v2 directory. */
@@ -213,15 +214,6 @@ enum gate_kind {
 struct gate_message {
 	enum gate_kind kind;
 	int32_t sys;
-};
-
-/* The job: what the payload executes. Header, then NUL-terminated strings: the working directory,
- * the arguments, the environment. It never passes through the zygote's memory. */
-struct job_header {
-	uint32_t magic;
-	uint32_t arg_count;
-	uint32_t env_count;
-	uint32_t size; /* of header and strings */
 };
 
 /* What the supervisor asks of the zygote. */

@@ -94,26 +94,6 @@ static void fill_plan(struct cell *cell)
 	cell->workspace.gid = cell->keeper->mode == MODE_ROOT ? plan->gid : getegid();
 }
 
-/* A variable of --env: K=V as it is, K alone from our own environment when it is there. */
-static int add_variable(struct buf *job, uint32_t *count, const char *text, struct err *err)
-{
-	int r = 0;
-	if (strchr(text, '=')) {
-		r = buf_append(job, text, strlen(text) + 1);
-	} else {
-		const char *value = getenv(text);
-		if (!value)
-			return 0;
-		r = buf_printf(job, "%s=%s", text, value);
-		r = r < 0 ? r : buf_append(job, "", 1);
-	}
-	if (r < 0)
-		return err_set(err, ERR_LIMIT, "--env: arguments and variables are over %d bytes",
-			LIMIT_JOB_BYTES);
-	(*count)++;
-	return 0;
-}
-
 /* A variable given with --env replaces the one a cell has by itself. */
 static bool is_replaced(const struct strings *env, const char *variable)
 {
@@ -125,33 +105,39 @@ static bool is_replaced(const struct strings *env, const char *variable)
 	return false;
 }
 
-static int write_job(const struct task *task, struct buf *job, struct err *err)
+/* K=V as it is; K alone from our own environment, when it is there. */
+static void fill_env(const struct strings *given, struct strings *env)
 {
-	struct job_header header = { .magic = JOB_MAGIC };
-	buf_init(job, LIMIT_JOB_BYTES);
-	int r = buf_append(job, &header, sizeof(header));
-	r = r < 0 ? r : buf_append(job, "/home/user", sizeof("/home/user"));
-	for (size_t i = 0; i < task->argv->count && r == 0; i++)
-		r = buf_append(job, task->argv->items[i], strlen(task->argv->items[i]) + 1);
-	if (r < 0)
-		return err_set(err, ERR_LIMIT, "the arguments are over %d bytes", LIMIT_JOB_BYTES);
 	for (size_t i = 0; i < COUNT_OF(base_env); i++)
-		if (!is_replaced(&task->spec->env, base_env[i]))
-			TRY(add_variable(job, &header.env_count, base_env[i], err));
-	for (size_t i = 0; i < task->spec->env.count; i++)
-		TRY(add_variable(job, &header.env_count, task->spec->env.items[i], err));
-	header.arg_count = (uint32_t)task->argv->count;
-	header.size = (uint32_t)job->len;
-	memcpy(job->data, &header, sizeof(header));
-	return 0;
+		if (!is_replaced(given, base_env[i]))
+			strings_add(env, base_env[i]);
+	for (size_t i = 0; i < given->count; i++) {
+		const char *value = strchr(given->items[i], '=') ? NULL : getenv(given->items[i]);
+		if (value) {
+			auto_free char *variable = xasprintf("%s=%s", given->items[i], value);
+			strings_add(env, variable);
+		} else if (strchr(given->items[i], '=')) {
+			strings_add(env, given->items[i]);
+		}
+	}
 }
 
 static int make_job(const struct task *task, int *ret_fd, struct err *err)
 {
-	auto_buf struct buf job = { 0 };
-	TRY(write_job(task, &job, err));
+	auto_buf struct buf job;
+	struct strings env = { 0 };
+	buf_init(&job, LIMIT_JOB_BYTES);
+	fill_env(&task->spec->env, &env);
+	int r = job_write(&job, "/home/user", task->argv, &env);
+	strings_done(&env);
+	if (r < 0)
+		return err_set(err, ERR_LIMIT,
+			"arguments and variables together are over %d bytes: hand long data over "
+			"in a "
+			"file, for example --file data.json",
+			LIMIT_JOB_BYTES);
 	auto_fd int fd = memfd_create("hotcell-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r = fd < 0 ? -errno : io_write(fd, job.data, job.len);
+	r = fd < 0 ? -errno : io_write(fd, job.data, job.len);
 	if (r < 0)
 		return err_sys(err, -r, "write the job");
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);

@@ -16,12 +16,6 @@
 #include "base/own.h"
 #include "zygote/zygote.h"
 
-struct job {
-	const char *cwd;
-	char **argv;
-	char **env;
-};
-
 static int pass_gate(int gate_fd, int listener_fd)
 {
 	struct gate_message message = { .kind = GATE_READY };
@@ -34,40 +28,15 @@ static int pass_gate(int gate_fd, int listener_fd)
 	return message.kind == GATE_GO ? 0 : -1;
 }
 
-/* The strings are ours to trust, but a short one must not make us read past the end. */
-static char **take_strings(char **at, const char *end, uint32_t count)
-{
-	char **list = xcalloc((size_t)count + 1, sizeof(*list));
-	for (uint32_t i = 0; i < count; i++) {
-		if (*at >= end)
-			return NULL;
-		list[i] = *at;
-		*at += strnlen(*at, (size_t)(end - *at)) + 1;
-	}
-	return *at <= end ? list : NULL;
-}
-
 static int read_job(int fd, struct job *job)
 {
 	struct stat st;
-	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct job_header) ||
-		st.st_size > LIMIT_JOB_BYTES + (off_t)sizeof(struct job_header))
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_size > LIMIT_JOB_BYTES)
 		return -EBADMSG;
 	char *data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	const struct job_header *header = (const void *)data;
-	const char *end = data + st.st_size;
-	if (header->magic != JOB_MAGIC || header->size != st.st_size || end[-1] != '\0' ||
-		header->arg_count == 0 || header->arg_count > LIMIT_ARGS + 16 ||
-		header->env_count > LIMIT_ENV + 16)
-		return -EBADMSG;
-	char *at = data + sizeof(*header);
-	job->cwd = at;
-	at += strlen(at) + 1;
-	job->argv = take_strings(&at, end, header->arg_count);
-	job->env = job->argv ? take_strings(&at, end, header->env_count) : NULL;
-	return job->env ? 0 : -EBADMSG;
+	return data == MAP_FAILED ? -errno : job_read(data, (size_t)st.st_size, job);
 }
 
 static int place_stdio(const int *fds)
