@@ -82,8 +82,8 @@ static int do_inodes(int argc, char **argv)
 static int do_sparse(int argc, char **argv)
 {
 	off_t huge = (off_t)1 << 40;
-	if (argc < 2 || strcmp(argv[1], "deaf") == 0)
-		(void)signal(SIGXFSZ, SIG_IGN);
+	if (argc > 1 && strcmp(argv[1], "deadly") == 0)
+		(void)signal(SIGXFSZ, SIG_DFL);
 	int fd = open("sparse", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	TELL("ftruncate", ftruncate(fd, huge));
 	TELL("fallocate", fallocate(fd, 0, 0, huge));
@@ -184,6 +184,7 @@ static int do_swap(int argc, char **argv)
 			(void)syscall(
 				SYS_renameat2, AT_FDCWD, "d", AT_FDCWD, "out", RENAME_EXCHANGE);
 	}
+	printf("swapping\n");
 	nap_ms(20);
 	return 0;
 }
@@ -232,6 +233,7 @@ static int do_grow(int argc, char **argv)
 		for (;;)
 			(void)!write(fd, block, sizeof(block));
 	}
+	printf("growing\n");
 	nap_ms(20);
 	return 0;
 }

@@ -106,7 +106,7 @@ static int do_signals(int argc, char **argv)
 	if (signal(SIGALRM, on_alarm) == SIG_ERR || signal(SIGTERM, SIG_IGN) == SIG_ERR)
 		return fail("signal");
 	(void)raise(SIGTERM);
-	(void)alarm(1);
+	(void)ualarm(50000, 0);
 	while (alarms == 0)
 		(void)pause();
 	return fine();
@@ -167,6 +167,35 @@ static int do_alloc(int argc, char **argv)
 		if (block[i] != 0x5a)
 			return fail("memory");
 	free(block);
+	return fine();
+}
+
+/* Children that share their parent's memory use it once, however many they are. */
+static int do_share(int argc, char **argv)
+{
+	size_t bytes = (size_t)number_arg(argc, argv, 1, 16) << 20;
+	long count = number_arg(argc, argv, 2, 6);
+	unsigned char *block = malloc(bytes);
+	if (block == NULL)
+		return fail("malloc");
+	memset(block, 0x5a, bytes);
+	for (long i = 0; i < count; i++) {
+		pid_t pid = fork();
+		if (pid < 0)
+			return fail("fork");
+		if (pid == 0) {
+			long sum = 0;
+			for (size_t at = 0; at < bytes; at += 4096)
+				sum += block[at];
+			nap_ms(400);
+			_exit(sum == 0x5aL * (long)(bytes / 4096) ? 0 : 1);
+		}
+	}
+	for (long i = 0; i < count; i++) {
+		int status = 0;
+		if (wait(&status) < 0 || status != 0)
+			return fail("wait");
+	}
 	return fine();
 }
 
@@ -321,6 +350,7 @@ int main(int argc, char **argv)
 		{ "mmap", do_mmap },
 		{ "print", do_print },
 		{ "results", do_results },
+		{ "share", do_share },
 		{ "signals", do_signals },
 		{ "sleep", do_sleep },
 		{ "stdin", do_stdin },

@@ -2,6 +2,7 @@
 /* Behaviours 31-40: every kind of memory a program can hoard, and attempts to keep it. */
 #include <fcntl.h>
 #include <mqueue.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -215,6 +216,32 @@ static int do_child_hoard(int argc, char **argv)
 	return 0;
 }
 
+struct words {
+	int argc;
+	char **argv;
+};
+
+static void *hoard_in_child(void *arg)
+{
+	const struct words *words = arg;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(do_hoard(words->argc, words->argv));
+	wait_forever();
+	return NULL;
+}
+
+/* The child's parent is a thread, not the process's first: some lists of children miss it. */
+static int do_thread_hoard(int argc, char **argv)
+{
+	struct words words = { argc, argv };
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, hoard_in_child, &words) != 0)
+		return 1;
+	wait_forever();
+	return 0;
+}
+
 static int do_oom_loop(int argc, char **argv)
 {
 	for (long i = 0; i < 200; i++) {
@@ -231,13 +258,17 @@ static int do_reserve(int argc, char **argv)
 	size_t bytes = (size_t)1 << 40;
 	(void)argc;
 	(void)argv;
-	char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* As run-time systems do: addresses first, memory later. */
+	char *map =
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	tell("addresses", map == MAP_FAILED ? -1 : 0);
+	if (map != MAP_FAILED && mprotect(map, 4096, PROT_READ | PROT_WRITE) == 0)
+		map[0] = 1;
+	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		-1, 0);
 	tell("reserve", map == MAP_FAILED ? -1 : 0);
-	if (map == MAP_FAILED)
-		return 1;
-	map[0] = 1;
-	map[bytes - 1] = 1;
+	if (map != MAP_FAILED)
+		map[bytes - 1] = 1;
 	return 0;
 }
 
@@ -330,6 +361,7 @@ int main(int argc, char **argv)
 		{ "oom-loop", do_oom_loop },
 		{ "recurse", do_recurse },
 		{ "reserve", do_reserve },
+		{ "thread-hoard", do_thread_hoard },
 	};
 	return play(acts, COUNT_OF(acts), argc, argv);
 }

@@ -164,6 +164,28 @@ static void walk_into(struct walk *walk, int dir_fd, const char *path, int depth
 	(void)closedir(dir);
 }
 
+/* Something that is covered by /dev/null or an empty directory is there, but tells nothing. */
+static void peek(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		tell(path, -1);
+		return;
+	}
+	DIR *dir = fdopendir(fd);
+	int count = 0;
+	while (dir != NULL && readdir(dir) != NULL)
+		count++;
+	if (dir != NULL ? count <= 2 : read(fd, block, 1) == 0)
+		printf("%s empty\n", path);
+	else
+		tell(path, 0);
+	if (dir != NULL)
+		(void)closedir(dir);
+	else
+		(void)close(fd);
+}
+
 static int do_walk(int argc, char **argv)
 {
 	static const char *const private[] = { "/etc/shadow", "/root/.ssh", "/root/.bashrc",
@@ -172,7 +194,7 @@ static int do_walk(int argc, char **argv)
 		"/proc/kcore", "/proc/kallsyms", "/proc/keys" };
 	struct walk walk = { .token = argc > 1 ? argv[1] : "never-there" };
 	for (size_t i = 0; i < COUNT_OF(private); i++)
-		TELL(private[i], open(private[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+		peek(private[i]);
 	walk_into(&walk, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", 0);
 	tell_number("seen-some", walk.seen > 100);
 	tell_number("secrets", walk.secrets);

@@ -105,6 +105,26 @@ static int do_threads(int argc, char **argv)
 	return 0;
 }
 
+static void *spin_in_child(void *arg)
+{
+	if (fork() == 0)
+		spin_forever();
+	wait_forever();
+	return arg;
+}
+
+/* The child that burns belongs to a thread, not to the process's first. */
+static int do_thread_child(int argc, char **argv)
+{
+	pthread_t thread;
+	(void)argc;
+	(void)argv;
+	if (pthread_create(&thread, NULL, spin_in_child, NULL) != 0)
+		return 1;
+	wait_forever();
+	return 0;
+}
+
 static int do_vfork(int argc, char **argv)
 {
 	(void)argc;
@@ -182,6 +202,7 @@ int main(int argc, char **argv)
 		{ "spin", do_spin },
 		{ "stop", do_stop },
 		{ "stop-children", do_stop_children },
+		{ "thread-child", do_thread_child },
 		{ "threads", do_threads },
 		{ "vfork", do_vfork },
 	};

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Invariant I1: what a run leaves behind, and I2: how large hotcell grew.
+
+Other cells may be at work on the same machine, so every find is ascribed: the driver is a
+subreaper, hence a process hotcell leaves becomes the driver's own child; a namespace or cgroup
+that only foreign processes use is theirs. What is left is looked at for up to two seconds,
+because the kernel takes some things down after the last process is gone.
+"""
+import ctypes
+import os
+import time
+from pathlib import Path
+
+PATIENCE = 2.0  # seconds
+CELL_UIDS = range(200000, 265536)
+NAMESPACES = ("mnt", "net", "pid", "ipc", "uts", "user", "cgroup")
+LOCK_FILE = "slots"
+# Mounted by tracing tools at any moment; no cell has any of them.
+DEBUGGERS_MOUNTS = ("tracefs", "debugfs", "bpf")
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def become_subreaper():
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def read(path):
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def parents():
+    """pid -> (parent, state, name) of every process."""
+    found = {}
+    for pid in pids():
+        stat = read(f"/proc/{pid}/stat")
+        if not stat:
+            continue
+        name = stat[stat.index("(") + 1:stat.rindex(")")]
+        fields = stat[stat.rindex(")") + 2:].split()
+        found[pid] = (int(fields[1]), fields[0], name)
+    return found
+
+
+def descendants(root):
+    table = parents()
+    children = {}
+    for pid, (parent, _, _) in table.items():
+        children.setdefault(parent, []).append(pid)
+    found, queue = {}, list(children.get(root, ()))
+    while queue:
+        pid = queue.pop()
+        found[pid] = table[pid]
+        queue += children.get(pid, ())
+    return found
+
+
+def namespaces():
+    """(kind, inode) -> pids of every namespace some process is in."""
+    found = {}
+    for pid in pids():
+        for kind in NAMESPACES:
+            try:
+                link = os.readlink(f"/proc/{pid}/ns/{kind}")
+            except OSError:
+                continue
+            found.setdefault(link, set()).add(pid)
+    return found
+
+
+def cgroups():
+    found = set()
+    for path, dirs, _ in os.walk("/sys/fs/cgroup"):
+        found.update(f"{path}/{name}" for name in dirs if name.startswith("hotcell"))
+    return found
+
+
+def members(cgroup):
+    return {int(pid) for pid in read(f"{cgroup}/cgroup.procs").split()}
+
+
+def hotcell_peaks_kb(pid):
+    """Name -> peak resident size of hotcell and of those of its children that are no cell.
+
+    Sampled while they live, since the figure wait4() gives afterwards covers whatever they
+    waited for, the cell's programs included.
+    """
+    peaks = {}
+    for one in [pid] + [int(p) for p in read(f"/proc/{pid}/task/{pid}/children").split()]:
+        fields = dict(line.split(":", 1) for line in read(f"/proc/{one}/status").splitlines()
+                      if ":" in line)
+        name = fields.get("Name", "").strip()
+        in_cell = len(fields.get("NSpid", "").split()) > len(own_levels())
+        if name.startswith("hotcell") and not in_cell and "VmHWM" in fields:
+            peaks[name] = max(peaks.get(name, 0), int(fields["VmHWM"].split()[0]))
+    return peaks
+
+
+def own_levels():
+    for line in read("/proc/self/status").splitlines():
+        if line.startswith("NSpid:"):
+            return line.split()[1:]
+    return ["?"]
+
+
+class Leftovers:
+    def __init__(self, mode, watched):
+        self.is_root = mode == "root"
+        self.watched = [str(path) for path in watched]
+
+    def look(self):
+        """Everything that a run might leave, each as a tuple of its kind and its name."""
+        found = set()
+        found.update(("mount", line) for line in read("/proc/self/mountinfo").splitlines()
+                     if line.partition(" - ")[2].split()[0] not in DEBUGGERS_MOUNTS)
+        found.update(("namespace", link) for link in namespaces())
+        found.update(("cgroup", path) for path in cgroups())
+        found.update(("file", path) for path in self.files())
+        for kind in ("shm", "sem", "msg"):
+            found.update((f"sysv {kind}", line)
+                         for line in read(f"/proc/sysvipc/{kind}").splitlines()[1:])
+        return found
+
+    def files(self):
+        """Entries of the places a run might use; of shared ones only those that are ours."""
+        for directory in self.watched:
+            for path, dirs, names in os.walk(directory):
+                yield from (f"{path}/{name}" for name in dirs + names if name != LOCK_FILE)
+        for path in Path("/run/hotcell").glob("*"):
+            if path.name != LOCK_FILE:
+                yield str(path)
+        for directory in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
+            for entry in os.scandir(directory):
+                try:
+                    owner = entry.stat(follow_symlinks=False).st_uid
+                except OSError:
+                    continue
+                if entry.name == f"hotcell-{os.getuid()}":
+                    continue  # a user's own place for the lock file
+                if owner in CELL_UIDS or (not self.is_root and owner == os.getuid()):
+                    yield entry.path
+
+    def processes(self, alive):
+        """What hotcell left, now the driver's children; the dead among them are buried."""
+        left = []
+        for pid, (parent, state, name) in descendants(os.getpid()).items():
+            if pid in alive:
+                continue
+            if state == "Z":
+                if parent == os.getpid():
+                    bury(pid)
+                continue
+            left.append(f"{pid} {name}")
+        return left
+
+    def is_foreign(self, kind, name):
+        mine = set(descendants(os.getpid())) | {os.getpid()}
+        if kind == "namespace":
+            users = namespaces().get(name, set())
+        elif kind == "cgroup":
+            users = members(name)
+        else:
+            return False
+        return bool(users) and not users & mine
+
+    def problems_since(self, before, alive):
+        deadline = time.monotonic() + PATIENCE
+        lasting = None
+        while True:
+            left = self.processes(alive)
+            new = self.look() - before
+            lasting = new if lasting is None else lasting & new
+            lasting = {item for item in lasting if not self.is_foreign(*item)}
+            if not left and not lasting:
+                return []
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+        return ([f"I1: process left: {name}" for name in left] +
+                [f"I1: {kind} left: {name}" for kind, name in sorted(lasting)])
+
+
+def bury(pid):
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass
