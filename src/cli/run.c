@@ -149,19 +149,22 @@ static int read_spec_file(struct run_line *line, struct err *err)
 }
 
 /* The file with the settings counts first, wherever it stands, so that options override it. */
+static int read_options(
+	int argc, char **argv, struct run_line *line, struct cli_line *cli, struct err *err)
+{
+	TRY(cli_read(argc, argv, &line->spec, run_options, COUNT_OF(run_options), cli, err));
+	if (!line->spec_file || cli->has_help)
+		return 0;
+	spec_done(&line->spec);
+	spec_init(&line->spec);
+	TRY(read_spec_file(line, err));
+	return cli_read(argc, argv, &line->spec, run_options, COUNT_OF(run_options), cli, err);
+}
+
 static int read_line(
 	int argc, char **argv, struct run_line *line, struct cli_line *cli, struct err *err)
 {
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--spec") == 0 && i + 1 < argc)
-			line->spec_file = argv[i + 1];
-		else if (strncmp(argv[i], "--spec=", 7) == 0)
-			line->spec_file = argv[i] + 7;
-		line->is_json |= strcmp(argv[i], "--json") == 0;
-	}
-	if (line->spec_file)
-		TRY(read_spec_file(line, err));
-	TRY(cli_read(argc, argv, &line->spec, run_options, COUNT_OF(run_options), cli, err));
+	TRY(read_options(argc, argv, line, cli, err));
 	if (cli->has_help)
 		return 0;
 	if (line->is_stream && !line->is_json)
@@ -238,6 +241,7 @@ static int run_spec(struct run_line *line)
 	struct err err = { 0 };
 	struct result result;
 	struct report report = { 0 };
+	struct engine_rest rest = { 0 };
 	struct engine_wishes wishes = { .interrupt_fd = open_interrupts(),
 		.wants_version = line->is_json };
 	result_init(&result);
@@ -249,7 +253,7 @@ static int run_spec(struct run_line *line)
 		(void)fputs(event, stdout);
 		(void)fflush(stdout);
 	}
-	int r = engine_run(&line->spec, &wishes, &result, &report, &err);
+	int r = engine_run(&line->spec, &wishes, &result, &report, &rest, &err);
 	finish_rendering(&rendering, line->is_stream);
 	if (line->is_explain)
 		print_explain(&report);
@@ -260,9 +264,30 @@ static int run_spec(struct run_line *line)
 	else
 		print_words(&result);
 	int status = result_exit_code(&result);
+	(void)fflush(stdout);
+	engine_clean(&rest);
 	own_close(&wishes.interrupt_fd);
 	result_done(&result);
 	return status;
+}
+
+/* Whoever asked for JSON gets JSON, also when --json stands behind the word that was wrong. */
+static int refuse_line(int argc, char **argv, struct run_line *line, const struct err *err)
+{
+	struct result result;
+	struct rendering rendering = { 0 };
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		line->is_json |= strcmp(argv[i], "--json") == 0;
+		line->is_stream |= strcmp(argv[i], "--stream") == 0;
+	}
+	if (line->is_json) {
+		result_init(&result);
+		result.status = STATUS_SETUP_ERROR;
+		result_set_error(&result, "setup", "%s", err->text);
+		print_result(line, &result, &rendering);
+		result_done(&result);
+	}
+	return cli_fail(err);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -273,7 +298,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	spec_init(&line.spec);
 	if (read_line(argc, argv, &line, &cli, &err) < 0)
-		status = cli_fail(&err);
+		status = refuse_line(argc, argv, &line, &err);
 	else if (cli.has_help)
 		cli_help(command, run_options, COUNT_OF(run_options), true, run_examples);
 	else

@@ -94,6 +94,14 @@ static void fill_argv(const struct spec *spec, struct making *making)
 		strings_add(&making->argv, spec->args.items[i]);
 }
 
+static int check_root(const struct spec *spec, struct err *err)
+{
+	if (strcmp(spec->rootfs, "host") == 0)
+		return 0;
+	auto_fd int fd = open(spec->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs) : 0;
+}
+
 static int make_from_language(
 	struct spec *spec, struct making *making, struct result *result, struct err *err)
 {
@@ -121,9 +129,9 @@ static int make_from_exec(const struct spec *spec, struct making *making)
 }
 
 static int run_made(struct spec *spec, const struct engine_wishes *wishes,
-	const struct making *making, struct result *result, struct report *report, struct err *err)
+	const struct making *making, struct result *result, struct report *report,
+	struct engine_rest *rest, struct err *err)
 {
-	const struct provider *provider = NULL;
 	const struct task task = {
 		.spec = spec,
 		.argv = &making->argv,
@@ -135,8 +143,9 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.outlet = wishes->outlet,
 		.interrupt_fd = wishes->interrupt_fd,
 	};
-	TRY(provider_find(spec->provider, &provider, err));
-	return provider->run(&task, result, report, err);
+	TRY(provider_find(spec->provider, &rest->provider, err));
+	TRY(rest->provider->open(spec, &rest->handle, err));
+	return rest->provider->run(rest->handle, &task, result, report, err);
 }
 
 static void making_done(struct making *making)
@@ -148,16 +157,18 @@ static void making_done(struct making *making)
 }
 
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
-	struct report *report, struct err *err)
+	struct report *report, struct engine_rest *rest, struct err *err)
 {
 	struct making making = { 0 };
 	bool is_exec = spec->exec.count > 0;
 	int r = spec_check(spec, err);
 	if (r == 0)
+		r = check_root(spec, err);
+	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, &making, result, err);
 	if (r == 0)
-		r = run_made(spec, wishes, &making, result, report, err);
+		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
 		result->status = STATUS_SETUP_ERROR;
 		result->exit_code = EXIT_COULD_NOT_RUN;
@@ -170,4 +181,11 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	}
 	making_done(&making);
 	return r;
+}
+
+void engine_clean(struct engine_rest *rest)
+{
+	if (rest->handle)
+		rest->provider->close(rest->handle);
+	*rest = (struct engine_rest){ 0 };
 }

@@ -16,10 +16,18 @@ struct engine_wishes {
 	bool wants_version; /* fill meta.language_version: the first time costs a cell */
 };
 
+/* What is still to be cleaned up when the answer is out. Starts as { 0 }. */
+struct engine_rest {
+	const struct provider *provider;
+	void *handle;
+};
+
 /* Runs the spec, which may receive a language's defaults. -1: it could not be run; then the
- * result is a setup_error with the same words. */
+ * result is a setup_error with the same words. Either way, engine_clean() when the result has
+ * been told. */
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
-	struct report *report, struct err *err);
+	struct report *report, struct engine_rest *rest, struct err *err);
+void engine_clean(struct engine_rest *rest);
 
 /* The version that `language` reports here, asked in a cell of `spec`'s root file system and
  * remembered. False when it cannot be had. */

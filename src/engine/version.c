@@ -43,17 +43,20 @@ bool engine_has_program(const struct language *language, const struct spec *spec
 /* Opens the directory of remembered versions, made when needed. -1 when there is no place. */
 static int open_memory(void)
 {
-	char path[512];
-	const char *cache = getenv("XDG_CACHE_HOME");
+	char cache[512];
+	char path[600];
+	const char *xdg = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
 	if (geteuid() == 0)
-		(void)snprintf(path, sizeof(path), "/var/cache/hotcell");
-	else if (cache && cache[0] == '/')
-		(void)snprintf(path, sizeof(path), "%.400s/hotcell", cache);
+		(void)snprintf(cache, sizeof(cache), "/var/cache");
+	else if (xdg && xdg[0] == '/')
+		(void)snprintf(cache, sizeof(cache), "%.400s", xdg);
 	else if (home && home[0] == '/')
-		(void)snprintf(path, sizeof(path), "%.400s/.cache/hotcell", home);
+		(void)snprintf(cache, sizeof(cache), "%.400s/.cache", home);
 	else
 		return -1;
+	(void)mkdir(cache, 0755);
+	(void)snprintf(path, sizeof(path), "%s/hotcell", cache);
 	(void)mkdir(path, 0755);
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -74,7 +77,7 @@ static bool ask(
 	struct err err = { 0 };
 	struct result result;
 	struct spec asking;
-	const struct provider *provider = NULL;
+	struct engine_rest rest = { 0 };
 	spec_init(&asking);
 	result_init(&result);
 	asking.timeout_ms = 10000;
@@ -85,10 +88,12 @@ static bool ask(
 		.needs_full_proc = language->needs_full_proc,
 		.interrupt_fd = -1,
 		.outlet = { .fds = { -1, -1 } } };
-	bool is_known = provider_find(spec->provider, &provider, &err) == 0 &&
-			provider->run(&task, &result, NULL, &err) == 0 &&
+	bool is_known = provider_find(spec->provider, &rest.provider, &err) == 0 &&
+			rest.provider->open(&asking, &rest.handle, &err) == 0 &&
+			rest.provider->run(rest.handle, &task, &result, NULL, &err) == 0 &&
 			(language_parse_version(result.out.text, version, size) ||
 				language_parse_version(result.err.text, version, size));
+	engine_clean(&rest);
 	result_done(&result);
 	spec_done(&asking);
 	return is_known;

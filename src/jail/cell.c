@@ -8,15 +8,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -327,16 +324,6 @@ int raise_hostname(struct raising *raising, struct err *err)
 	(void)raising;
 	if (sethostname("cell", 4) < 0 || setdomainname("(none)", 6) < 0)
 		return err_sys(err, errno, "set the host name");
-	return 0;
-}
-
-int raise_loopback(struct raising *raising, struct err *err)
-{
-	(void)raising;
-	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		return err_sys(err, errno, "bring the loopback up");
 	return 0;
 }
 

@@ -15,14 +15,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
+
+enum { GUARD_WAIT_US = 20 * 1000000 };
+
+void jail_empty_bounding_set(void)
+{
+	int has = 0;
+	for (int cap = 0; (has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
+		if (has)
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+}
 
 /* The bounding set can only be emptied while capabilities are left, so it goes first. */
 static int become_user(const struct plan *plan, struct err *err)
 {
-	for (int cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-		;
+	jail_empty_bounding_set();
 	/* rootless: setgroups is denied for good, and the one id mapped is ours already */
 	if (plan->mode == MODE_ROOT && setgroups(0, NULL) < 0)
 		return err_sys(err, errno, "drop the groups");
@@ -115,6 +125,23 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err)
 	/* it may have died before we asked: then its end of the life pipe is closed */
 	if (poll(&life, 1, 0) != 0)
 		return err_set(err, ERR_BROKEN, "the zygote is gone");
+	return 0;
+}
+
+/* Looking now and then costs less than another descriptor: init is done in about the time the
+ * payload needs for its own walls. */
+int jail_await_guard(const struct raising *raising, struct err *err)
+{
+	const struct step_outcome *guard = &raising->page->report.steps[STEP_INIT_GUARD];
+	const struct timespec pause = { .tv_nsec = 20000 };
+	int64_t deadline = clock_us() + GUARD_WAIT_US;
+	if (!(raising->page->plan.wanted & (UINT64_C(1) << STEP_INIT_GUARD)))
+		return 0;
+	while (__atomic_load_n(&guard->state, __ATOMIC_ACQUIRE) != STEP_RAISED) {
+		if (clock_us() > deadline)
+			return err_set(err, ERR_BROKEN, "init was not confined in time");
+		(void)nanosleep(&pause, NULL);
+	}
 	return 0;
 }
 

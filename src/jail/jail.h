@@ -30,13 +30,15 @@ enum step_id {
 	STEP_DEVICES,
 	STEP_HOST_MOUNTS,
 	STEP_PIVOT,
+	/* in the zygote, for the next cell */
+	STEP_NETWORK,
+	STEP_LOOPBACK,
 	/* by the clone that makes the cell's init */
 	STEP_CELL_USER_NAMESPACE,
 	STEP_CELL_MOUNT_NAMESPACE,
 	STEP_PID_NAMESPACE,
 	STEP_IPC_NAMESPACE,
 	STEP_UTS_NAMESPACE,
-	STEP_NETWORK,
 	/* in the cell's init */
 	STEP_CGROUP,
 	STEP_CGROUP_NAMESPACE,
@@ -44,7 +46,6 @@ enum step_id {
 	STEP_WORKSPACE,
 	STEP_PROC,
 	STEP_HOSTNAME,
-	STEP_LOOPBACK,
 	STEP_SESSION,
 	STEP_RLIMITS,
 	STEP_INIT_GUARD,
@@ -60,6 +61,7 @@ enum step_id {
 enum step_stage {
 	STAGE_NONE = 0,
 	STAGE_TEMPLATE,
+	STAGE_NETWORK,
 	STAGE_CLONE,
 	STAGE_INIT,
 	STAGE_GUARD,
@@ -97,6 +99,7 @@ struct plan {
 	enum jail_mode mode;
 	uint64_t wanted;    /* bit per step */
 	enum step_id fault; /* made to fail, for the fail-closed test */
+	bool is_resident;   /* more cells will follow: have the next network ready */
 	bool is_probe;      /* walk every step, then leave instead of executing */
 
 	/* the template */
@@ -126,6 +129,7 @@ struct report {
 	int32_t failed_errno;
 	char failed_text[256];
 	uint32_t unmapped_mounts; /* bit per mount that kept its host owners */
+	int64_t started_us;       /* when the payload went to execute the program */
 };
 
 /* What supervisor, zygote and cell share. */
@@ -181,6 +185,7 @@ struct raising {
 	int listener_fd;          /* the watcher's end of the seccomp filter */
 	int io_fd;                /* init's own /proc/self/io */
 	int life_fd;              /* hangs up when the zygote dies */
+	bool has_spare_network;   /* the zygote is in a network namespace nobody used yet */
 	struct jail_trees *trees; /* private to the template stage */
 };
 
@@ -188,7 +193,6 @@ struct raising {
 enum init_kind {
 	INIT_NONE = 0,
 	INIT_WORKSPACE, /* with a descriptor of the workspace */
-	INIT_GUARDED,   /* init is confined: the payload may go */
 	INIT_ENDED,     /* the payload ended: the rest is filled in */
 	INIT_KIND_COUNT,
 };
@@ -235,6 +239,16 @@ void jail_note_clone(struct raising *raising, int sys);
 
 /* From now on the calling process dies with the zygote; an error when that is dead already. */
 int jail_die_with_zygote(const struct raising *raising, struct err *err);
+
+/* Moves the caller into a network namespace that nobody used yet: it takes the kernel long, so a
+ * zygote has one ready before it is asked. 0 or -errno. */
+int jail_spare_network(void);
+
+/* Empties the caller's bounding set, which a cell then inherits empty. */
+void jail_empty_bounding_set(void);
+
+/* The payload waits here until init is confined. */
+int jail_await_guard(const struct raising *raising, struct err *err);
 
 /* A plan from outside the zygote: every count, string and enum in range? */
 int jail_check_plan(const struct plan *plan, struct err *err);

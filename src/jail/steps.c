@@ -38,6 +38,13 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 		.stage = STAGE_TEMPLATE, .name = "pivot_root", .title = "host's root dropped, own root sealed",
 		.fix = FIX_ADMIN, .apply = raise_pivot },
 
+	[STEP_NETWORK] = {
+		.stage = STAGE_NETWORK, .name = "network", .title = "network namespace with no device but lo",
+		.fix = FIX_KERNEL "CONFIG_NET_NS", .apply = raise_network },
+	[STEP_LOOPBACK] = {
+		.stage = STAGE_NETWORK, .name = "loopback", .title = "private loopback up",
+		.fix = FIX_ADMIN, .apply = raise_loopback },
+
 	[STEP_CELL_USER_NAMESPACE] = {
 		.stage = STAGE_CLONE, .name = "cell_user_namespace", .title = "user namespace of the cell",
 		.fix = FIX_USERNS, .only = MODE_ROOTLESS, .clone_flag = CLONE_NEWUSER },
@@ -53,9 +60,6 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 	[STEP_UTS_NAMESPACE] = {
 		.stage = STAGE_CLONE, .name = "uts_namespace", .title = "uts namespace",
 		.fix = FIX_KERNEL "CONFIG_UTS_NS", .clone_flag = CLONE_NEWUTS },
-	[STEP_NETWORK] = {
-		.stage = STAGE_CLONE, .name = "network", .title = "network namespace with no device but lo",
-		.fix = FIX_KERNEL "CONFIG_NET_NS", .clone_flag = CLONE_NEWNET },
 
 	[STEP_CGROUP] = {
 		.stage = STAGE_INIT, .name = "cgroup", .title = "cgroup with memory, pids and cpu limits",
@@ -78,9 +82,6 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 	[STEP_HOSTNAME] = {
 		.stage = STAGE_INIT, .name = "hostname", .title = "host name 'cell'",
 		.fix = FIX_ADMIN, .apply = raise_hostname },
-	[STEP_LOOPBACK] = {
-		.stage = STAGE_INIT, .name = "loopback", .title = "private loopback up",
-		.fix = FIX_ADMIN, .apply = raise_loopback },
 	[STEP_SESSION] = {
 		.stage = STAGE_INIT, .name = "session", .title = "own session, default signals, umask",
 		.fix = "report this: it never fails", .apply = raise_session },
@@ -172,7 +173,7 @@ static int apply_step(struct raising *raising, enum step_id id, struct err *err)
 	if (jail_steps[id].apply(raising, err) < 0)
 		return note_failure(raising, id, err);
 	outcome->took_us = (uint32_t)(clock_us() - started);
-	outcome->state = STEP_RAISED;
+	__atomic_store_n(&outcome->state, STEP_RAISED, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -227,7 +228,6 @@ void jail_note_clone(struct raising *raising, int sys)
 		bool is_wanted = plan->wanted & bit((enum step_id)i);
 		raising->page->report.steps[i].state = is_wanted ? STEP_RAISED : STEP_NOT_WANTED;
 	}
-	step_note(raising, STEP_NETWORK, 0, "%s", net_mode_names[plan->net]);
 }
 
 static bool is_terminated(const char *text, size_t size)

@@ -19,9 +19,12 @@ int raise_no_nested_namespaces(struct raising *raising, struct err *err);
 int raise_workspace(struct raising *raising, struct err *err);
 int raise_proc(struct raising *raising, struct err *err);
 int raise_hostname(struct raising *raising, struct err *err);
-int raise_loopback(struct raising *raising, struct err *err);
 int raise_session(struct raising *raising, struct err *err);
 int raise_rlimits(struct raising *raising, struct err *err);
+
+/* network.c */
+int raise_network(struct raising *raising, struct err *err);
+int raise_loopback(struct raising *raising, struct err *err);
 
 /* confine.c */
 int raise_init_guard(struct raising *raising, struct err *err);

@@ -44,8 +44,10 @@ static void cell_init(
 	}
 }
 
-static void cell_done(struct cell *cell)
+void cell_free(struct cell *cell)
 {
+	if (!cell)
+		return;
 	cell_kill(cell);
 	own_close(&cell->listener_fd);
 	own_close(&cell->workspace.fd);
@@ -62,6 +64,7 @@ static void cell_done(struct cell *cell)
 	if (cell->has_group)
 		cgroup_remove(&cell->group);
 	page_free(cell->page);
+	free(cell);
 }
 
 static int make_group(struct cell *cell, struct err *err)
@@ -261,6 +264,9 @@ static int start_spill(struct cell *cell, struct err *err)
 static int feed(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
+	if (!task->program && task->spec->files.count == 0)
+		return 0;
+	TRY(cell_await_workspace(cell, err));
 	if (task->program)
 		TRY(workspace_put(
 			&cell->workspace, task->program, task->code, task->code_len, err));
@@ -297,13 +303,12 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	TRY(start_spill(cell, err));
 	int r = raise_cell(cell, err);
 	if (r == 0)
-		r = cell_await_ready(cell, err);
-	/* taken now: from the gate on, the page is shared with a process beside hostile code */
+		r = feed(cell, err);
+	if (r == 0)
+		r = cell_supervise(cell, err);
 	join_reports(cell, report);
 	TRY(r);
 	cell_describe(cell, report);
-	TRY(feed(cell, err));
-	TRY(cell_supervise(cell, err));
 	if (cell->exec_errno != 0)
 		return err_sys(err, cell->exec_errno, "execute '%s' in the cell",
 			cell->task->argv->items[0]);
@@ -313,12 +318,10 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
 	struct report *report, struct err *err)
 {
-	struct cell *cell = xcalloc(1, sizeof(*cell));
 	struct report own;
-	cell_init(cell, keeper, task, result);
+	cell_free(take_ptr(&keeper->last));
+	keeper->last = xcalloc(1, sizeof(*keeper->last));
+	cell_init(keeper->last, keeper, task, result);
 	result->runtime = "local";
-	int r = run_cell(cell, report ? report : &own, err);
-	cell_done(cell);
-	free(cell);
-	return r;
+	return run_cell(keeper->last, report ? report : &own, err);
 }

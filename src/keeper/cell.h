@@ -9,7 +9,10 @@
 #include "keeper/workspace.h"
 #include "keeper/zygote.h"
 
+struct cell;
+
 struct keeper {
+	bool is_resident;
 	enum jail_mode mode;
 	bool is_probe;
 	struct zygote zygote;
@@ -17,6 +20,8 @@ struct keeper {
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
 	struct cell_page *template; /* owned; its report tells how the template was raised */
+	struct cell
+		*last; /* owned; dead and judged, its traces are removed off the answer's path */
 };
 
 /* Why we ended a cell; the first reason stands. */
@@ -49,7 +54,7 @@ struct cell {
 	char stdin_chunk[16384];
 	size_t stdin_len, stdin_at;
 
-	bool is_guarded, is_ready, has_ended;
+	bool is_ready, has_ended;
 	int exec_errno;
 	int denied_calls;
 	enum cell_cause cause;
@@ -61,11 +66,14 @@ struct cell {
 /* supervise.c: from the gate's GO to the death of the cell's last process. */
 int cell_supervise(struct cell *cell, struct err *err);
 
-/* supervise.c: waits until the cell stands at the gate. */
-int cell_await_ready(struct cell *cell, struct err *err);
+/* supervise.c: waits for init's word where the workspace is. */
+int cell_await_workspace(struct cell *cell, struct err *err);
 
 /* supervise.c: ends every process of the cell and waits for it. */
 void cell_kill(struct cell *cell);
+
+/* cell.c: removes every trace of a dead cell. NULL is fine. */
+void cell_free(struct cell *cell);
 
 /* verdict.c: fills the result from how the cell ended and what the kernel counted. */
 void cell_judge(struct cell *cell);

@@ -93,6 +93,7 @@ static int fill_template(
 {
 	plan->magic = PLAN_MAGIC;
 	plan->mode = keeper->mode;
+	plan->is_resident = keeper->is_resident;
 	plan->net = (enum net_mode)spec->net;
 	plan->wanted = jail_steps_of(plan->mode, plan->net);
 	plan->uid = plan->gid = keeper->mode == MODE_ROOT
@@ -129,20 +130,23 @@ static int open_template(
 	TRY(fill_template(keeper, spec, plan, err));
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
-	TRY(zygote_start(&keeper->zygote, err));
 	return zygote_template(&keeper->zygote, page_fd, err);
 }
 
-static int open_keeper(const struct spec *spec, bool is_probe, uint64_t passed_over,
+static int open_keeper(const struct spec *spec, enum keeper_life life, uint64_t passed_over,
 	struct keeper **ret_keeper, struct err *err)
 {
 	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
+	keeper->is_resident = life == KEEPER_RESIDENT;
 	keeper->mode = machine_mode();
-	keeper->is_probe = is_probe;
+	keeper->is_probe = life == KEEPER_PROBE;
 	keeper->slot.fd = -1;
-	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1 };
+	/* first of all: it starts up while we look around */
+	int r = zygote_start(&keeper->zygote, err);
 	cgroup_find(&keeper->site);
-	if (open_template(keeper, spec, passed_over, err) < 0) {
+	if (r == 0)
+		r = open_template(keeper, spec, passed_over, err);
+	if (r < 0) {
 		keeper_close(keeper);
 		return -1;
 	}
@@ -151,15 +155,20 @@ static int open_keeper(const struct spec *spec, bool is_probe, uint64_t passed_o
 	return 0;
 }
 
-int keeper_open(const struct spec *spec, struct keeper **ret_keeper, struct err *err)
+int keeper_open(
+	const struct spec *spec, enum keeper_life life, struct keeper **ret_keeper, struct err *err)
 {
-	return open_keeper(spec, false, 0, ret_keeper, err);
+	return open_keeper(spec, life, 0, ret_keeper, err);
 }
 
 void keeper_close(struct keeper *keeper)
 {
 	if (!keeper)
 		return;
+	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
+	 * last trace of its cells is gone */
+	own_close(&keeper->zygote.sock);
+	cell_free(keeper->last);
 	zygote_stop(&keeper->zygote);
 	slot_free(&keeper->slot);
 	cgroup_site_done(&keeper->site);
@@ -177,7 +186,7 @@ static int probe_once(const struct spec *spec, uint64_t passed_over, struct repo
 	};
 	struct keeper *keeper = NULL;
 	struct result result;
-	TRY(open_keeper(spec, true, passed_over, &keeper, err));
+	TRY(open_keeper(spec, KEEPER_PROBE, passed_over, &keeper, err));
 	*ret_mode = keeper->mode;
 	result_init(&result);
 	int r = keeper_run(keeper, &task, &result, report, err);

@@ -41,12 +41,22 @@ struct task {
 
 struct keeper;
 
+enum keeper_life {
+	KEEPER_ONCE = 0, /* one cell, then it closes */
+	KEEPER_RESIDENT, /* one cell after the other: the zygote prepares the next */
+	KEEPER_PROBE,    /* for keeper_probe() alone */
+};
+
 /* Starts a zygote and has it raise the template for this spec's root and mounts. Also the
  * janitor's moment: whatever a killed supervisor left is removed first. */
-int keeper_open(const struct spec *spec, struct keeper **ret_keeper, struct err *err);
+int keeper_open(const struct spec *spec, enum keeper_life life, struct keeper **ret_keeper,
+	struct err *err);
+
+/* Also removes what the last cell left; nothing of it remains. */
 void keeper_close(struct keeper *keeper);
 
-/* Runs one task in a fresh cell. -1 only when it never started: then the error is for the
+/* Runs one task in a fresh cell; the cell is dead on return, its traces go with the next run or
+ * the close. -1 only when it never started: then the error is for the
  * person who asked. Otherwise the result holds the verdict, whatever it was. `report` (may be
  * NULL) receives what each step did, also when one failed. */
 int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,

@@ -21,7 +21,7 @@
 #include "keeper/watch.h"
 
 enum {
-	RAISE_WAIT_US = 30 * 1000000,
+	RAISE_WAIT_MS = 30000,
 	DEATH_WAIT_MS = 10000,
 	SAMPLE_EVERY_US = 20000,
 	CPU_LOOK_MIN_US = 5000,
@@ -41,8 +41,6 @@ static void hear_init(struct cell *cell)
 	}
 	if (message.kind == INIT_WORKSPACE && fd_count == 1 && cell->workspace.fd < 0)
 		cell->workspace.fd = take_fd(&fd);
-	else if (message.kind == INIT_GUARDED)
-		cell->is_guarded = true;
 	else if (message.kind == INIT_ENDED) {
 		cell->end = message;
 		cell->has_ended = true;
@@ -64,6 +62,7 @@ static void hear_gate(struct cell *cell)
 	}
 	if (message.kind == GATE_READY && !cell->is_ready) {
 		cell->is_ready = true;
+		cell->deadline_us = clock_us() + cell->task->spec->timeout_ms * 1000;
 		if (fd_count == 1)
 			cell->listener_fd = take_fd(&fd);
 	} else if (message.kind == GATE_EXEC_FAILED) {
@@ -73,24 +72,17 @@ static void hear_gate(struct cell *cell)
 		own_close(&fd);
 }
 
-int cell_await_ready(struct cell *cell, struct err *err)
+/* What goes into the cell needs the workspace; init sends it long before the gate is reached. */
+int cell_await_workspace(struct cell *cell, struct err *err)
 {
-	int64_t deadline = clock_us() + RAISE_WAIT_US;
-	while (!cell->is_ready || !cell->is_guarded || cell->workspace.fd < 0) {
-		struct pollfd fds[] = {
-			{ .fd = cell->status_fd, .events = POLLIN },
-			{ .fd = cell->gate_fd, .events = POLLIN },
-		};
-		int64_t left_ms = (deadline - clock_us()) / 1000;
-		if (left_ms <= 0)
+	while (cell->workspace.fd < 0) {
+		struct pollfd status = { .fd = cell->status_fd, .events = POLLIN };
+		int n = poll(&status, 1, RAISE_WAIT_MS);
+		if (n == 0)
 			return err_set(err, ERR_BROKEN, "the cell was not raised in time");
-		if (poll(fds, COUNT_OF(fds), (int)left_ms) < 0 && errno != EINTR)
-			return err_sys(err, errno, "wait for the cell");
-		if (fds[0].revents)
+		if (n > 0)
 			hear_init(cell);
-		if (fds[1].revents)
-			hear_gate(cell);
-		if (cell->status_fd < 0 || (cell->gate_fd < 0 && !cell->is_ready))
+		if (cell->status_fd < 0)
 			return page_failure(cell->page, err);
 	}
 	return 0;
@@ -260,6 +252,8 @@ static int64_t check_limits(struct cell *cell)
 		end_for(cell, CAUSE_TIMEOUT);
 		return 0;
 	}
+	if (!cell->is_ready)
+		return left_us;
 	if (!cell->has_group) {
 		look_around(cell);
 		left_us = left_us < SAMPLE_EVERY_US ? left_us : SAMPLE_EVERY_US;
@@ -300,22 +294,29 @@ static void drain(struct cell *cell)
 				write_outlet(cell, stream);
 		}
 	}
-	/* init may have spoken in the moment we killed it */
-	struct pollfd status = { .fd = cell->status_fd, .events = POLLIN };
-	while (cell->status_fd >= 0 && poll(&status, 1, 0) == 1) {
+	/* init and payload may have spoken in the moment we killed them */
+	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };
+	while (cell->status_fd >= 0 && poll(&said, 1, 0) == 1)
 		hear_init(cell);
-		status.fd = cell->status_fd;
-	}
+	said.fd = cell->gate_fd;
+	while (cell->gate_fd >= 0 && poll(&said, 1, 0) == 1)
+		hear_gate(cell);
+}
+
+/* The gate opens in advance: the payload passes it once its own walls and init's are up. */
+static int open_gate(struct cell *cell, struct err *err)
+{
+	struct gate_message go = { .kind = GATE_GO };
+	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
+	int r = io_send(cell->gate_fd, &go, sizeof(go), NULL, 0);
+	if (r == -EPIPE || r == -ECONNRESET)
+		return page_failure(cell->page, err);
+	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
 }
 
 int cell_supervise(struct cell *cell, struct err *err)
 {
-	struct gate_message go = { .kind = GATE_GO };
-	cell->started_us = clock_us();
-	cell->deadline_us = cell->started_us + cell->task->spec->timeout_ms * 1000;
-	int r = io_send(cell->gate_fd, &go, sizeof(go), NULL, 0);
-	if (r < 0)
-		return err_sys(err, -r, "open the gate");
+	TRY(open_gate(cell, err));
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0) {
 		struct pollfd fds[WAIT_SLOT_COUNT];
 		int64_t wait_us = check_limits(cell);
@@ -330,5 +331,8 @@ int cell_supervise(struct cell *cell, struct err *err)
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
 	drain(cell);
+	if (!cell->is_ready && cell->cause != CAUSE_INTERRUPT)
+		return page_failure(cell->page, err);
+	cell->started_us = cell->page->report.started_us;
 	return 0;
 }

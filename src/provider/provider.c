@@ -6,20 +6,31 @@
 
 #include "base/buf.h"
 
-static int run_local(
-	const struct task *task, struct result *result, struct report *report, struct err *err)
+static int open_local(const struct spec *spec, void **ret_handle, struct err *err)
 {
 	struct keeper *keeper = NULL;
-	TRY(keeper_open(task->spec, &keeper, err));
-	int r = keeper_run(keeper, task, result, report, err);
-	keeper_close(keeper);
-	return r;
+	TRY(keeper_open(spec, KEEPER_ONCE, &keeper, err));
+	*ret_handle = keeper;
+	return 0;
+}
+
+static int run_local(void *handle, const struct task *task, struct result *result,
+	struct report *report, struct err *err)
+{
+	return keeper_run(handle, task, result, report, err);
+}
+
+static void close_local(void *handle)
+{
+	keeper_close(handle);
 }
 
 static const struct provider provider_local = {
 	.name = "local",
 	.title = "namespaces, Landlock, seccomp and cgroups of this machine",
+	.open = open_local,
 	.run = run_local,
+	.close = close_local,
 };
 
 const struct provider *const providers[] = { &provider_local, NULL };

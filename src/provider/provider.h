@@ -9,9 +9,12 @@
 struct provider {
 	const char *name;
 	const char *title;
+	int (*open)(const struct spec *spec, void **ret_handle, struct err *err);
 	/* As keeper_run(). */
-	int (*run)(const struct task *task, struct result *result, struct report *report,
-		struct err *err);
+	int (*run)(void *handle, const struct task *task, struct result *result,
+		struct report *report, struct err *err);
+	/* Cleans up; the answer need not wait for it. */
+	void (*close)(void *handle);
 };
 
 extern const struct provider *const providers[]; /* NULL-terminated */

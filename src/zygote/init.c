@@ -101,9 +101,6 @@ _Noreturn void init_run(struct raising *raising)
 	close_others(raising);
 	if (payload < 0 || jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
-	struct init_message message = { .kind = INIT_GUARDED };
-	if (io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), NULL, 0) < 0)
-		_exit(1);
 	reap(payload, raising);
 	/* not _exit(): a sanitizer's does more than init's filter lets it */
 	(void)syscall(SYS_exit_group, 0);

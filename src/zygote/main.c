@@ -28,6 +28,7 @@ enum { CONTROL_FD = 3 };
 struct zygote {
 	int life[2]; /* cells hold the reading end: it hangs up when we die */
 	bool has_template;
+	bool has_spare_network;
 };
 
 /* Maps a page only when it is whole: a short file would fault later. */
@@ -87,7 +88,10 @@ static int raise_cell(struct zygote *zygote, struct raising *raising, struct err
 	if (!zygote->has_template)
 		return err_set(err, ERR_BROKEN, "no template");
 	TRY(jail_check_plan(&raising->page->plan, err));
+	raising->has_spare_network = zygote->has_spare_network;
+	TRY(jail_walk(raising, STAGE_NETWORK, err));
 	TRY(jail_clone_flags(raising, &flags, err));
+	zygote->has_spare_network = false; /* the cell's now, whatever becomes of it */
 	pid_t pid = clone_init(raising, flags, &pidfd);
 	if (pid == 0) {
 		(void)close(CONTROL_FD);
@@ -115,6 +119,8 @@ static void answer_raise(struct zygote *zygote, const int *fds, size_t fd_count)
 	if (raising.page && pidfd < 0)
 		note_refusal(raising.page, &err);
 	(void)io_send(CONTROL_FD, &echo, sizeof(echo), &pidfd, pidfd >= 0 ? 1 : 0);
+	if (raising.page && raising.page->plan.is_resident && !zygote->has_spare_network)
+		zygote->has_spare_network = jail_spare_network() == 0;
 	if (raising.page)
 		(void)munmap(raising.page, sizeof(*raising.page));
 }
@@ -145,6 +151,11 @@ int main(void)
 	(void)signal(SIGTERM, SIG_IGN);
 	if (pipe2(zygote.life, O_CLOEXEC) < 0)
 		return 1;
+	/* our supervisor is still busy; rootless, this has to wait for the user namespace */
+	if (geteuid() == 0) {
+		zygote.has_spare_network = jail_spare_network() == 0;
+		jail_empty_bounding_set();
+	}
 	while (serve_one(&zygote) == 0)
 		;
 	return 0;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/zygote.h"
@@ -94,6 +95,7 @@ static int start_program(struct raising *raising)
 	/* everything but 0, 1, 2 goes when the program starts; the gate must last until then */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
+	raising->page->report.started_us = clock_us();
 	return execute(&job);
 }
 
@@ -101,7 +103,7 @@ _Noreturn void payload_run(struct raising *raising)
 {
 	struct err err = { 0 };
 	int gate_fd = raising->fds[CELL_FD_GATE];
-	if (jail_walk(raising, STAGE_PAYLOAD, &err) < 0)
+	if (jail_walk(raising, STAGE_PAYLOAD, &err) < 0 || jail_await_guard(raising, &err) < 0)
 		_exit(1);
 	bool is_probe = raising->page->plan.is_probe;
 	if (pass_gate(gate_fd, raising->listener_fd) < 0)
