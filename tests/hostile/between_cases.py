@@ -5,7 +5,7 @@ import re
 import shutil
 import statistics
 
-from harness import Case, Skip, Want, bash, honest, judge, program
+from harness import Case, Skip, Want, honest, judge, program
 
 GONE = ("ENOENT", "EACCES", "ENOSYS")
 

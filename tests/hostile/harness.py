@@ -327,7 +327,8 @@ def judge(run, want, bench):
     problems = judge_shape(run)
     result = run.result
     if result.get("status") not in as_tuple(want.status):
-        problems.append(f"status is {result.get('status')}, not {' or '.join(as_tuple(want.status))}")
+        wanted = " or ".join(as_tuple(want.status))
+        problems.append(f"status is {result.get('status')}, not {wanted}")
         return problems
     if want.exit_code is not None and result.get("exit_code") != want.exit_code:
         problems.append(f"exit_code is {result.get('exit_code')}, not {want.exit_code}")
@@ -375,7 +376,8 @@ def judge_shape(run):
         problems.append(f"exit status is {run.exit} where {status} has {expected}")
     if expected is None and run.exit == 0:
         problems.append(f"exit status is 0 although the status is {status}")
-    if (status == "signal") != (result.get("signal") is not None) and status in ("ok", "error", "signal"):
+    has_signal = result.get("signal") is not None
+    if status in ("ok", "error", "signal") and has_signal != (status == "signal"):
         problems.append(f"signal is {result.get('signal')} although the status is {status}")
     return problems
 

@@ -20,7 +20,7 @@ X86_ONLY = None if IS_X86 else Skip("an x86 matter")
 
 
 def no_core(run, bench):
-    cores = [path.name for path in (bench.work / "out").rglob("*")] if (bench.work / "out").exists() else []
+    cores = [path.name for path in (bench.work / "out").rglob("*")]
     problems = [f"a core file came out: {cores}"] if cores else []
     return problems + [f"a core file is among the files: {file}" for file in run.result["files"]
                        if file.get("saved_to")]
@@ -46,8 +46,9 @@ def survives_the_fuzzer(bench):
         run = bench.run(program("fuzz", 1000000, seed), ("-t", "12", "-m", "128M", "--pids", "64"))
         problems += judge(run, Want(status=("ok", "error", "signal", "timeout", "oom",
                                             "output_limit", "cpu_limit"), within=25), bench)
-        if run.result and run.result["status"] == "ok":
-            problems += judge(run, Want(lines={"batches": "50"}), bench)
+        calls = int(run.lines().get("calls", ["0"])[-1])
+        if run.result and run.result["status"] == "ok" and calls < 1000000:
+            problems.append(f"only {calls} calls were made")
     new = (kernel_log() or "")[len(before):]
     # Reports of killed processes and memory kills are the cell's own business.
     problems += [f"kernel log: {line}" for line in new.splitlines()

@@ -81,8 +81,9 @@ def abstract_sockets_are_private(bench):
                                      program("netabuse", "abstract", "connect", name), options)
         first = bench.start(program("netabuse", "abstract", "bind", name + "-cell", 1500), options)
         time.sleep(0.5)
-        problems += bench.expect(Want(lines={"connect": ("ECONNREFUSED", "EPERM")}),
-                                 program("netabuse", "abstract", "connect", name + "-cell"), options)
+        connect = program("netabuse", "abstract", "connect", name + "-cell")
+        problems += bench.expect(Want(lines={"connect": ("ECONNREFUSED", "EPERM")}), connect,
+                                 options)
         run = first.finish()
         bench.runs.append(run)
         problems += judge(run, Want(lines={"bind": ("ok", "EPERM")}), bench)

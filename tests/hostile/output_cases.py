@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from harness import Case, Want, honest, judge, program
+from leftovers import descendants
 from process_cases import all_gone
 
 ENOUGH = ("-t", "25")
@@ -141,6 +142,25 @@ def reader_leaves(is_json, *options):
     return check
 
 
+def reader_is_stuck(bench):
+    """Whoever reads hotcell's output neither reads nor leaves: the cell ends all the same."""
+    read_end, write_end = os.pipe()
+    started = bench.start(program("outabuse", "flood", "1", 10), ("-t", "1"), is_json=False,
+                          stdout=write_end)
+    os.close(write_end)
+    time.sleep(3)
+    left = [name for _, (_, _, name) in descendants(os.getpid()).items() if name == "outabuse"]
+    problems = ["the cell outlived its second"] if left else []
+    while os.read(read_end, 1 << 20):
+        continue
+    os.close(read_end)
+    run = started.finish()
+    bench.runs.append(run)
+    if run.exit != 124:
+        problems.append(f"exit status is {run.exit}, not 124")
+    return problems
+
+
 def unread_input_file(bench):
     big = bench.work / "big"
     with open(big, "wb") as file:
@@ -194,6 +214,7 @@ CASES = [
     Case("67", "a reader that leaves ends the run", reader_leaves(False)),
     Case("67.stream", "a reader of events that leaves ends the run",
          reader_leaves(True, "--stream")),
+    Case("67.stuck", "a reader that is stuck does not prolong the run", reader_is_stuck),
     Case("68", "games with the pipes' flags lose nothing", program("outabuse", "fcntl"),
          Want(lines={"setfl": "ok"}, within=10, also=all_lines_arrive),
          ("--max-output", "1M"), honest("lines")),

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 
 from harness import Case, Skip, Want, bash, honest, judge, program
@@ -126,6 +125,16 @@ def dies_with_its_supervisor(bench):
     return problems + bench.expect(Want(says="fine"), honest("fork"))
 
 
+def bomb_dies_with_its_supervisor(bench):
+    started = bench.start(program("procabuse", "deaf-bomb"), ("--pids", "64", "-t", "30"))
+    time.sleep(1)
+    problems = [] if started.poll() is None else ["the bomb was over before its supervisor"]
+    started.process.kill()
+    bench.runs.append(started.finish())
+    problems += [f"outlived the supervisor: {name}" for name in all_gone()]
+    return problems + bench.expect(Want(says="fine"), honest("fork"))
+
+
 def ends_by(number, is_repeated=False):
     """A signal to hotcell ends the cell and is told as an interruption."""
 
@@ -233,6 +242,7 @@ CASES = [
     Case("26", "a program that cannot be executed is a setup error", tells_failed_exec),
     Case("27", "hotcell kills by pidfd only", kills_by_pidfd_only),
     Case("28", "a killed supervisor takes its cell along", dies_with_its_supervisor),
+    Case("28.bomb", "a fork bomb dies with a killed supervisor", bomb_dies_with_its_supervisor),
     Case("28.term", "SIGTERM to hotcell ends the cell", ends_by(signal.SIGTERM)),
     Case("28.int", "SIGINT to hotcell ends the cell", ends_by(signal.SIGINT)),
     Case("28.hup", "SIGHUP to hotcell ends the cell", ends_by(signal.SIGHUP)),

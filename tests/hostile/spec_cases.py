@@ -2,7 +2,7 @@
 """Behaviour 98: malicious job descriptions. Every one is refused before anything is started."""
 import json
 
-from harness import Case, Want, honest, judge
+from harness import Case, Want
 
 TRUE = ["--exec", "--", "/bin/true"]
 

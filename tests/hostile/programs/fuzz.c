@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Behaviour 93: a system call fuzzer. Random numbers with random arguments, seeded, so that a run
- * can be repeated. Each child makes a batch; one that kills or stops itself is replaced, until
- * the calls asked for are made. Calls that only wait or end the process are left out.
+ * can be repeated. Children make the calls and count them in shared memory; one that kills or
+ * stops itself is replaced, until the calls asked for are made. Calls that only wait or end the
+ * process are left out, those that soon cripple it are made rarely.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -12,10 +13,15 @@
 
 #include "hostile.h"
 
-enum { BATCH = 20000, HIGHEST = 480 };
+#ifndef SYS_mseal
+#define SYS_mseal 462
+#endif
+
+enum { BATCH = 20000, HIGHEST = 480, CHILDREN_MAX = 50000, RARELY = 256 };
 
 static uint64_t state;
 static char *room;
+static long *made; /* shared by all children */
 
 static uint64_t next_random(void)
 {
@@ -25,21 +31,35 @@ static uint64_t next_random(void)
 	return state;
 }
 
-static int is_left_out(long nr)
+/* clang-format off */
+static const int waiting[] = { SYS_exit, SYS_exit_group, SYS_pause, SYS_rt_sigsuspend,
+	SYS_rt_sigtimedwait, SYS_rt_sigreturn, SYS_wait4, SYS_waitid, SYS_select, SYS_pselect6,
+	SYS_poll, SYS_ppoll, SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_nanosleep,
+	SYS_clock_nanosleep, SYS_futex, SYS_futex_waitv, SYS_read, SYS_readv, SYS_vfork, SYS_fork,
+	SYS_clone, SYS_kill, SYS_tkill, SYS_tgkill, SYS_alarm, SYS_flock, SYS_msgrcv, SYS_semop,
+	SYS_semtimedop, SYS_io_getevents, SYS_io_pgetevents, SYS_write, SYS_writev, 454, 455, 456 };
+static const int crippling[] = { SYS_munmap, SYS_mprotect, SYS_pkey_mprotect, SYS_mremap, SYS_mmap,
+	SYS_brk, SYS_shmat, SYS_madvise, SYS_close, SYS_close_range, SYS_dup2, SYS_dup3,
+	SYS_setrlimit, SYS_prlimit64, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_sigaltstack,
+	SYS_arch_prctl, SYS_prctl, SYS_seccomp, SYS_rseq, SYS_setitimer, SYS_timer_settime,
+	SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal, SYS_set_robust_list,
+	SYS_set_tid_address, SYS_landlock_restrict_self, SYS_personality, SYS_execve, SYS_execveat,
+	SYS_mlockall, SYS_setpriority, SYS_mseal };
+/* clang-format on */
+
+static int is_among(const int *list, size_t count, long nr)
 {
-	static const int left_out[] = { SYS_exit, SYS_exit_group, SYS_pause, SYS_rt_sigsuspend,
-		SYS_rt_sigtimedwait, SYS_rt_sigreturn, SYS_wait4, SYS_waitid, SYS_select,
-		SYS_pselect6, SYS_poll, SYS_ppoll, SYS_epoll_wait, SYS_epoll_pwait,
-		SYS_epoll_pwait2, SYS_nanosleep, SYS_clock_nanosleep, SYS_futex, SYS_futex_waitv,
-		SYS_read, SYS_readv, SYS_vfork, SYS_fork, SYS_clone, SYS_kill, SYS_tkill,
-		SYS_tgkill, SYS_alarm, SYS_flock, SYS_msgrcv, SYS_semop, SYS_semtimedop,
-		SYS_io_getevents, SYS_munmap, SYS_mprotect, SYS_write, SYS_writev,
-		SYS_pkey_mprotect, SYS_mremap, SYS_brk, SYS_close, SYS_close_range, SYS_dup2,
-		SYS_dup3, SYS_setrlimit, SYS_prlimit64, SYS_rt_sigprocmask, 454, 455, 456 };
-	for (size_t i = 0; i < COUNT_OF(left_out); i++)
-		if (left_out[i] == nr)
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == nr)
 			return 1;
 	return 0;
+}
+
+static int is_left_out(long nr)
+{
+	if (is_among(waiting, COUNT_OF(waiting), nr))
+		return 1;
+	return is_among(crippling, COUNT_OF(crippling), nr) && next_random() % RARELY != 0;
 }
 
 static long random_arg(void)
@@ -68,11 +88,13 @@ static long random_arg(void)
 static void shoot(uint64_t seed, long count)
 {
 	state = seed | 1;
-	(void)alarm(2); /* a call that waits for ever ends this batch only */
+	(void)setsid();
+	(void)alarm(2); /* a call that waits for ever ends this child only */
 	for (long i = 0; i < count; i++) {
 		long nr = (long)(next_random() % HIGHEST);
 		if (is_left_out(nr))
 			continue;
+		++*made;
 		(void)syscall(nr, random_arg(), random_arg(), random_arg(), random_arg(),
 			random_arg(), random_arg());
 	}
@@ -84,20 +106,19 @@ int main(int argc, char **argv)
 {
 	long calls = number_arg(argc, argv, 1, 2000000);
 	uint64_t seed = (uint64_t)number_arg(argc, argv, 2, 1);
-	long batches = 0, killed = 0;
+	long children = 0, killed = 0;
 	room = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	(void)signal(SIGHUP, SIG_IGN);
-	for (; batches * BATCH < calls; batches++) {
+	made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (; *made < calls && children < CHILDREN_MAX; children++) {
 		pid_t pid = fork();
-		if (pid == 0) {
-			(void)setsid();
-			shoot(seed * 1000003 + (uint64_t)batches, BATCH);
-		}
+		if (pid == 0)
+			shoot(seed * 1000003 + (uint64_t)children, BATCH);
 		int status = 0;
 		if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status))
 			killed++;
 	}
-	tell_number("batches", batches);
+	tell_number("calls", *made);
+	tell_number("children", children);
 	tell_number("killed", killed);
 	return 0;
 }
