@@ -43,6 +43,7 @@ unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
+soak_src    := $(sort $(wildcard tests/soak/*.c))
 bench_src   := $(sort $(wildcard bench/*.c))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -54,6 +55,7 @@ unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
+soaks        := $(soak_src:tests/soak/%.c=$(BUILD)/tests/%)
 benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
 
 # Sources written by a program exist only once the definitions they come from do.
@@ -108,7 +110,7 @@ endif
 
 .PHONY: all tests benches fuzzers
 all: $(programs) $(lib)
-tests: $(unit_tests) $(fuzz_replays) $(hostiles)
+tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks)
 benches: $(benches)
 fuzzers: $(fuzzers)
 
@@ -182,6 +184,12 @@ $(hostiles): $(BUILD)/tests/hostile/%: tests/hostile/programs/%.c $(flags)
 	$(say) LINK $@
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu17 -O1 -g -Wall -Wextra -Isrc -MMD -MP -MF $@.d -static -pthread $< -o $@
 
+# Directly in tests/, so that the zygote is found one directory above.
+$(soaks): $(BUILD)/tests/%: $(BUILD)/obj/tests/soak/%.o $(parts) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
 $(benches): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
@@ -191,7 +199,7 @@ $(benches): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(parts) $(lib)
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(unit_src) $(unit_help) $(fuzz_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -238,10 +246,10 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(unit_src) $(fuzz_src) $(bench_src)
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
 	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL))' \
 		$(lib_src) $(gen_src) $(cli_src) $(zygote_src) $(unit_src) $(unit_help) \
-		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(bench_src) >$@
+		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell
