@@ -8,6 +8,7 @@ because the kernel takes some things down after the last process is gone.
 """
 import ctypes
 import os
+import re
 import time
 from pathlib import Path
 
@@ -15,6 +16,8 @@ PATIENCE = 2.0  # seconds
 CELL_UIDS = range(200000, 265536)
 NAMESPACES = ("mnt", "net", "pid", "ipc", "uts", "user", "cgroup")
 LOCK_FILE = "slots"
+# What hotcell keeps on purpose: the versions of the languages it has asked once.
+CACHE = re.compile(r"/\.cache(/hotcell(/version-[^/]*)?)?$")
 # Mounted by tracing tools at any moment; no cell has any of them.
 DEBUGGERS_MOUNTS = ("tracefs", "debugfs", "bpf")
 PR_SET_CHILD_SUBREAPER = 36
@@ -133,7 +136,8 @@ class Leftovers:
         """Entries of the places a run might use; of shared ones only those that are ours."""
         for directory in self.watched:
             for path, dirs, names in os.walk(directory):
-                yield from (f"{path}/{name}" for name in dirs + names if name != LOCK_FILE)
+                yield from (f"{path}/{name}" for name in dirs + names
+                            if name != LOCK_FILE and not CACHE.search(f"{path}/{name}"))
         for path in Path("/run/hotcell").glob("*"):
             if path.name != LOCK_FILE:
                 yield str(path)
