@@ -58,18 +58,28 @@ static const char *state_word(size_t id, const struct step_outcome *outcome)
 	}
 }
 
-static int print_layers(const struct report *report)
+static bool is_missing(const struct report *report, size_t id)
 {
-	int missing = 0;
+	return report->steps[id].state == STEP_FAILED && !jail_steps[id].is_optional;
+}
+
+static bool is_whole(const struct report *report)
+{
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		if (is_missing(report, id))
+			return false;
+	return true;
+}
+
+static void print_layers(const struct report *report)
+{
 	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
 		const struct step_outcome *outcome = &report->steps[id];
 		(void)printf("%-9s %-22s %s%s%s\n", state_word(id, outcome), jail_steps[id].name,
 			jail_steps[id].title, outcome->detail[0] ? ": " : "", outcome->detail);
 		if (outcome->state == STEP_FAILED)
 			(void)printf("%-9s %-22s to mend it: %s\n", "", "", jail_steps[id].fix);
-		missing += outcome->state == STEP_FAILED && !jail_steps[id].is_optional;
 	}
-	return missing;
 }
 
 static void print_hardening(void)
@@ -136,14 +146,14 @@ static int run(const struct command *command, int argc, char **argv)
 	int r = keeper_probe(&report, &mode, &err);
 	if (is_json) {
 		print_json(&report, mode);
-		return r < 0;
+		return r < 0 || !is_whole(&report);
 	}
 	(void)printf("mode: %s\n", mode == MODE_ROOT ? "root" : "rootless");
-	int missing = print_layers(&report);
+	print_layers(&report);
 	print_hardening();
 	if (r < 0)
 		return cli_fail(&err);
-	return missing > 0;
+	return !is_whole(&report);
 }
 
 const struct command cmd_doctor = {
