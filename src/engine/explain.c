@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -30,6 +31,7 @@ static const struct error_text {
 	{ "no such file or directory", "filesystem", "open", "--ro DIR or --file FILE", true },
 	{ "No space left on device", "disk", "write", "--disk SIZE", false },
 	{ "no space left on device", "disk", "write", "--disk SIZE", false },
+	{ "File too large", "disk", "write", "--disk SIZE", false },
 	{ "can't start new thread", "pids", "start a thread", "--pids N", false },
 	{ "Resource temporarily unavailable", "pids", "fork", "--pids N", false },
 	{ "Cannot allocate memory", "memory", "allocate", "--memory SIZE", false },
@@ -123,6 +125,50 @@ static void read_errors(const struct spec *spec, struct result *result)
 	}
 }
 
+/* How Python names errors that are not the program's run but its text or what it is made of. */
+static const struct {
+	const char *name;
+	const char *kind;
+} python_errors[] = {
+	{ "SyntaxError: ", "syntax" },
+	{ "IndentationError: ", "syntax" },
+	{ "TabError: ", "syntax" },
+	{ "ImportError: ", "import" },
+	{ "ModuleNotFoundError: ", "import" },
+};
+
+/* `File "/home/user/main.py", line 3` somewhere before `end`; 0 when there is none. */
+static int line_of_error(const char *text, const char *end)
+{
+	static const char mark[] = "\", line ";
+	const char *at = memmem(text, (size_t)(end - text), mark, sizeof(mark) - 1);
+	return at ? atoi(at + sizeof(mark) - 1) : 0;
+}
+
+/* Python's last line names the error. A syntax error with a traceback is one of code that the
+ * program itself compiled: a failure at run time like any other. */
+static bool set_python_error(struct result *result, const char *text, size_t len)
+{
+	const char *last = memrchr(text, '\n', len);
+	last = last ? last + 1 : text;
+	bool has_traceback = strstr(text, "Traceback (most recent call last)") != NULL;
+	for (size_t i = 0; i < COUNT_OF(python_errors); i++) {
+		const char *name = python_errors[i].name;
+		bool is_syntax = strcmp(python_errors[i].kind, "syntax") == 0;
+		if (strncmp(last, name, strlen(name)) != 0 || (is_syntax && has_traceback))
+			continue;
+		if (is_syntax)
+			result_set_error(result, "syntax", "Python syntax error: %.*s (line %d)",
+				(int)(text + len - last - strlen(name)), last + strlen(name),
+				line_of_error(text, last));
+		else
+			result_set_error(result, python_errors[i].kind, "Execution failed: %.*s",
+				(int)len, text);
+		return true;
+	}
+	return false;
+}
+
 static void set_error(const struct spec *spec, struct result *result)
 {
 	char number[32];
@@ -155,6 +201,10 @@ static void set_error(const struct spec *spec, struct result *result)
 			strsignal(result->signal), len ? ": " : "", (int)len, stderr_text);
 		break;
 	case STATUS_ERROR:
+		if (strcmp(result->language, "python") == 0 &&
+			set_python_error(result, stderr_text, len))
+			break;
+		/* fall through */
 	case STATUS_DISK_LIMIT:
 		result_set_error(
 			result, "runtime", "Execution failed: %.*s", (int)len, stderr_text);
