@@ -34,11 +34,11 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire model jail keeper runtime provider engine
+LIB_ROOMS := base wire model jail zygote keeper runtime provider engine
 
-lib_src     := $(sort $(wildcard $(LIB_ROOMS:%=src/%/*.c)))
+lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
-zygote_src  := $(sort $(wildcard src/zygote/*.c))
+zygote_src  := src/zygote/main.c
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -64,7 +64,7 @@ gen_obj := $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 lib_obj := $(call obj,$(lib_src)) $(gen_obj)
 
 # What cli/ and zygote/ have besides main(), for their unit tests.
-part_obj := $(call obj,$(filter-out %/main.c,$(cli_src) $(zygote_src)))
+part_obj := $(call obj,$(filter-out %/main.c,$(cli_src)))
 
 # ---- flags --------------------------------------------------------------------------------------
 

@@ -70,7 +70,8 @@ int raise_no_nested_namespaces(struct raising *raising, struct err *err)
 	return 0;
 }
 
-static int mount_workspace(const struct plan *plan, struct err *err)
+/* A tmpfs that hangs nowhere yet. */
+static int make_workspace(const struct plan *plan, int *ret_fd, struct err *err)
 {
 	char size[32];
 	char inodes[32];
@@ -84,51 +85,48 @@ static int mount_workspace(const struct plan *plan, struct err *err)
 		fsconfig(fs_fd, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_sys(err, errno, "configure the workspace's tmpfs");
-	auto_fd int mount_fd =
-		fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (mount_fd < 0)
-		return err_sys(err, errno, "mount the workspace's tmpfs");
-	if (move_mount(mount_fd, "", AT_FDCWD, "/run", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return err_sys(err, errno, "place the workspace");
+	*ret_fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return *ret_fd < 0 ? err_sys(err, errno, "mount the workspace's tmpfs") : 0;
+}
+
+static int make_owned_dir(
+	int dir_fd, const char *name, mode_t mode, const struct plan *plan, struct err *err)
+{
+	if (mkdirat(dir_fd, name, 0700) < 0)
+		return err_sys(err, errno, "create the workspace's '%s'", name);
+	if (fchownat(dir_fd, name, plan->uid, plan->gid, 0) < 0 ||
+		fchmodat(dir_fd, name, mode, 0) < 0)
+		return err_sys(err, errno, "hand '%s' to the cell's user", name);
 	return 0;
 }
 
-static int make_owned_dir(const char *path, mode_t mode, const struct plan *plan, struct err *err)
+static int make_text_file(int dir_fd, const char *path, const char *text, struct err *err)
 {
-	if (mkdir(path, 0700) < 0)
-		return err_sys(err, errno, "create '%s'", path);
-	if (chown(path, plan->uid, plan->gid) < 0 || chmod(path, mode) < 0)
-		return err_sys(err, errno, "hand '%s' to the cell's user", path);
-	return 0;
-}
-
-static int make_text_file(const char *path, const char *text, struct err *err)
-{
-	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	auto_fd int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	int r = fd < 0 ? -errno : io_write(fd, text, strlen(text));
 	return r < 0 ? err_sys(err, -r, "write '%s'", path) : 0;
 }
 
-static int fill_workspace(const struct plan *plan, struct err *err)
+static int fill_workspace(int dir_fd, const struct plan *plan, struct err *err)
 {
 	char text[256];
-	TRY(make_owned_dir("/run/home", 0755, plan, err));
-	TRY(make_owned_dir("/run/tmp", 01777, plan, err));
-	TRY(make_owned_dir("/run/shm", 01777, plan, err));
+	TRY(make_owned_dir(dir_fd, "home", 0755, plan, err));
+	TRY(make_owned_dir(dir_fd, "tmp", 01777, plan, err));
+	TRY(make_owned_dir(dir_fd, "shm", 01777, plan, err));
 	(void)snprintf(text, sizeof(text),
 		"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
 		"user:x:%u:%u:user:/home/user:/bin/sh\n"
 		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		plan->uid, plan->gid);
-	TRY(make_text_file("/run/passwd", text, err));
+	TRY(make_text_file(dir_fd, "passwd", text, err));
 	(void)snprintf(text, sizeof(text), "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
-	return make_text_file("/run/group", text, err);
+	return make_text_file(dir_fd, "group", text, err);
 }
 
-static int bind_tree(const char *from, const char *to, uint64_t attrs, struct err *err)
+static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attrs, struct err *err)
 {
-	auto_fd int fd =
-		open_tree(AT_FDCWD, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+	auto_fd int fd = open_tree(dir_fd, from, flags);
 	if (fd < 0)
 		return err_sys(err, errno, "clone '%s'", from);
 	struct mount_attr attr = { .attr_set = attrs };
@@ -139,24 +137,45 @@ static int bind_tree(const char *from, const char *to, uint64_t attrs, struct er
 	return 0;
 }
 
-/* Given directories that go below /home/user or /tmp wait in the template's /run. Their trees are
- * taken before the workspace covers /run. */
+/* Before 6.15 a part of a tree that hangs nowhere cannot be cloned: hang it over /run for the
+ * while. Taking it down again waits for a grace period of the kernel, so not without need. */
+static int hang_if_needed(int workspace_fd, bool *ret_hangs, struct err *err)
+{
+	auto_fd int fd = open_tree(workspace_fd, "home", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	*ret_hangs = fd < 0;
+	if (fd < 0 && move_mount(workspace_fd, "", AT_FDCWD, "/run", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "place the workspace");
+	return 0;
+}
+
+static int place_workspace(int workspace_fd, struct err *err)
+{
+	TRY(bind_tree(workspace_fd, "home", "/home/user", 0, err));
+	TRY(bind_tree(workspace_fd, "tmp", "/tmp", 0, err));
+	TRY(bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err));
+	TRY(bind_tree(workspace_fd, "passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
+	return bind_tree(workspace_fd, "group", "/etc/group", MOUNT_ATTR_RDONLY, err);
+}
+
+/* Given directories that go below /home/user or /tmp wait in the template's /run. */
 static bool is_in_workspace(const char *path)
 {
 	return strncmp(path, "/home/user/", 11) == 0 || strncmp(path, "/tmp/", 5) == 0;
 }
 
-static int take_waiting(const struct plan *plan, int fds[LIMIT_MOUNTS], struct err *err)
+static int take_waiting(
+	const struct template_page *template, int fds[LIMIT_MOUNTS], struct err *err)
 {
-	for (uint32_t i = 0; i < plan->mount_count; i++) {
+	for (uint32_t i = 0; i < template->mount_count; i++) {
 		char path[32];
-		if (!is_in_workspace(plan->mounts[i].to))
+		if (!is_in_workspace(template->mounts[i].to))
 			continue;
 		(void)snprintf(path, sizeof(path), "/run/%u", i);
 		fds[i] = open_tree(
 			AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		if (fds[i] < 0)
-			return err_sys(err, errno, "take the tree for '%s'", plan->mounts[i].to);
+			return err_sys(
+				err, errno, "take the tree for '%s'", template->mounts[i].to);
 	}
 	return 0;
 }
@@ -176,19 +195,20 @@ static int make_mount_point(const char *to, int tree_fd, const struct plan *plan
 	if (fstat(tree_fd, &st) < 0)
 		return err_sys(err, errno, "look at the tree for '%s'", to);
 	if (!S_ISDIR(st.st_mode))
-		return make_text_file(to, "", err);
+		return make_text_file(AT_FDCWD, to, "", err);
 	if (mkdir(to, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "create '%s'", to);
 	return 0;
 }
 
-static int place_waiting(const struct plan *plan, int fds[LIMIT_MOUNTS], struct err *err)
+static int place_waiting(const struct raising *raising, int fds[LIMIT_MOUNTS], struct err *err)
 {
-	for (uint32_t i = 0; i < plan->mount_count; i++) {
-		const char *to = plan->mounts[i].to;
+	const struct template_page *template = raising->template;
+	for (uint32_t i = 0; i < template->mount_count; i++) {
+		const char *to = template->mounts[i].to;
 		if (fds[i] < 0)
 			continue;
-		TRY(make_mount_point(to, fds[i], plan, err));
+		TRY(make_mount_point(to, fds[i], &raising->page->plan, err));
 		if (move_mount(fds[i], "", AT_FDCWD, to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return err_sys(err, errno, "place '%s'", to);
 		own_close(&fds[i]);
@@ -196,42 +216,49 @@ static int place_waiting(const struct plan *plan, int fds[LIMIT_MOUNTS], struct 
 	return 0;
 }
 
-/* The supervisor's own view of the workspace: detached, so that it outlives the cell, and
+/* The supervisor's own view of the workspace: hanging nowhere, so that it outlives the cell, and
  * nosymfollow, so that no link the cell made can ever be followed by mistake. */
-static int send_workspace(struct raising *raising, struct err *err)
+static int send_workspace(struct raising *raising, int fd, struct err *err)
 {
-	auto_fd int fd = open_tree(AT_FDCWD, "/run", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (fd < 0)
-		return err_sys(err, errno, "clone the workspace");
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSYMFOLLOW | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV |
 			    MOUNT_ATTR_NOSUID,
 	};
 	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return err_sys(err, errno, "set the attributes of the workspace's clone");
+		return err_sys(err, errno, "set the attributes of the workspace");
 	struct init_message message = { .kind = INIT_WORKSPACE };
 	int r = io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), &fd, 1);
 	return r < 0 ? err_sys(err, -r, "send the workspace") : 0;
+}
+
+static int take_down(int *workspace_fd, struct err *err)
+{
+	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
+	int fd = open_tree(*workspace_fd, "", flags);
+	if (fd < 0)
+		return err_sys(err, errno, "clone the workspace");
+	own_close(workspace_fd);
+	*workspace_fd = fd;
+	return umount2("/run", MNT_DETACH) < 0 ? err_sys(err, errno, "take the workspace down") : 0;
 }
 
 int raise_workspace(struct raising *raising, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
 	int waiting[LIMIT_MOUNTS];
+	bool hangs = false;
+	auto_fd int fd = -1;
 	memset(waiting, -1, sizeof(waiting));
-	TRY(take_waiting(plan, waiting, err));
-	TRY(mount_workspace(plan, err));
 	(void)umask(0022);
-	TRY(fill_workspace(plan, err));
-	TRY(bind_tree("/run/home", "/home/user", 0, err));
-	TRY(bind_tree("/run/tmp", "/tmp", 0, err));
-	TRY(bind_tree("/run/shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err));
-	TRY(bind_tree("/run/passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
-	TRY(bind_tree("/run/group", "/etc/group", MOUNT_ATTR_RDONLY, err));
-	TRY(place_waiting(plan, waiting, err));
-	TRY(send_workspace(raising, err));
-	if (umount2("/run", MNT_DETACH) < 0)
-		return err_sys(err, errno, "hide the workspace's own root");
+	TRY(take_waiting(raising->template, waiting, err));
+	TRY(make_workspace(plan, &fd, err));
+	TRY(fill_workspace(fd, plan, err));
+	TRY(hang_if_needed(fd, &hangs, err));
+	TRY(place_workspace(fd, err));
+	TRY(place_waiting(raising, waiting, err));
+	if (hangs)
+		TRY(take_down(&fd, err));
+	TRY(send_workspace(raising, fd, err));
 	step_note(raising, STEP_WORKSPACE, 0, "%lld bytes, %lld files in all",
 		(long long)plan->disk, (long long)plan->inodes);
 	return 0;
@@ -281,8 +308,8 @@ static int mask_proc(struct err *err)
 		if (is_shown(entry, &st))
 			continue;
 		(void)snprintf(path, sizeof(path), "/proc/%s", entry->d_name);
-		TRY(bind_tree(
-			S_ISDIR(st.st_mode) ? "/mnt" : "/dev/null", path, MOUNT_ATTR_RDONLY, err));
+		TRY(bind_tree(AT_FDCWD, S_ISDIR(st.st_mode) ? "/mnt" : "/dev/null", path,
+			MOUNT_ATTR_RDONLY, err));
 	}
 	return 0;
 }
@@ -334,6 +361,9 @@ int raise_session(struct raising *raising, struct err *err)
 	(void)sigemptyset(&none);
 	if (setsid() < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_sys(err, errno, "start a session");
+	/* what our caller ignored is no concern of the cell's programs */
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
 	/* a file that grows past the disk limit is an error to handle, not a death */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
 		return err_sys(err, errno, "ignore SIGXFSZ");
@@ -369,7 +399,8 @@ int raise_rlimits(struct raising *raising, struct err *err)
 	} limits[] = {
 		{ RLIMIT_CORE, 1, 1 },
 		{ RLIMIT_FSIZE, (rlim_t)plan->disk, (rlim_t)plan->disk },
-		{ RLIMIT_NOFILE, 1024, 4096 },
+		/* what no cgroup counts, a socket's buffers, is bounded by their number */
+		{ RLIMIT_NOFILE, has_cgroup ? 1024 : 256, has_cgroup ? 4096 : 256 },
 		{ RLIMIT_NPROC, processes, processes },
 		{ RLIMIT_STACK, 8 << 20, 64 << 20 },
 		{ RLIMIT_MEMLOCK, 8 << 20, 8 << 20 },

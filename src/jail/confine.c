@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -99,11 +100,26 @@ static int load_unwatched(const struct filter *filter)
 	return load_filter(code, filter->len, 0);
 }
 
+/* System V shared memory belongs to no process and lives on when nobody has it attached: where no
+ * cgroup counts it, nobody would. */
+static int forbid_uncounted(void)
+{
+	const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_shmget, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	return load_filter(code, COUNT_OF(code), 0);
+}
+
 int raise_seccomp(struct raising *raising, struct err *err)
 {
 	enum filter_id id =
 		raising->page->plan.net == NET_LOOPBACK ? FILTER_CELL_LOOPBACK : FILTER_CELL;
 	const struct filter *filter = &filters[id];
+	if (raising->page->plan.cgroup == CGROUP_NONE && forbid_uncounted() < 0)
+		return err_sys(err, errno, "load the filter for uncounted memory");
 	/* said before: the filter may not let us write it afterwards */
 	step_note(raising, STEP_SECCOMP, 1, "%u instructions, watched", filter->len);
 	int fd = load_filter(filter->code, filter->len, SECCOMP_FILTER_FLAG_NEW_LISTENER);

@@ -102,11 +102,6 @@ struct plan {
 	bool is_resident;   /* more cells will follow: have the next network ready */
 	bool is_probe;      /* walk every step, then leave instead of executing */
 
-	/* the template */
-	char rootfs[PATH_MAX]; /* "/" is the host's */
-	struct plan_mount mounts[LIMIT_MOUNTS];
-	uint32_t mount_count;
-
 	/* the cell */
 	uint32_t uid, gid; /* as seen inside */
 	enum net_mode net;
@@ -132,10 +127,18 @@ struct report {
 	int64_t started_us;       /* when the payload went to execute the program */
 };
 
-/* What supervisor, zygote and cell share. */
+/* What supervisor, zygote and cell share. Small: every cell has its own. */
 struct cell_page {
 	struct plan plan;
 	struct report report;
+};
+
+/* What a zygote's cells have in common; the zygote keeps it mapped. */
+struct template_page {
+	struct cell_page base;
+	char rootfs[PATH_MAX]; /* "/" is the host's */
+	struct plan_mount mounts[LIMIT_MOUNTS];
+	uint32_t mount_count;
 };
 
 enum { PLAN_MAGIC = 0x68634c01 };
@@ -181,6 +184,7 @@ uint64_t jail_steps_of(enum jail_mode mode, enum net_mode net);
 /* A process on its way into the cell; every stage works on one. */
 struct raising {
 	struct cell_page *page;
+	const struct template_page *template;
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
 	int listener_fd;          /* the watcher's end of the seccomp filter */
 	int io_fd;                /* init's own /proc/self/io */
@@ -252,3 +256,4 @@ int jail_await_guard(const struct raising *raising, struct err *err);
 
 /* A plan from outside the zygote: every count, string and enum in range? */
 int jail_check_plan(const struct plan *plan, struct err *err);
+int jail_check_template(const struct template_page *template, struct err *err);

@@ -74,7 +74,8 @@ static int allow(int ruleset_fd, const char *path, uint64_t rights, struct err *
 	return 0;
 }
 
-static int add_rules(const struct plan *plan, int ruleset_fd, uint64_t all, struct err *err)
+static int add_rules(
+	const struct template_page *template, int ruleset_fd, uint64_t all, struct err *err)
 {
 	const uint64_t look = FS_READ_FILE | FS_READ_DIR | FS_EXECUTE;
 	const uint64_t fill =
@@ -92,9 +93,9 @@ static int add_rules(const struct plan *plan, int ruleset_fd, uint64_t all, stru
 	};
 	for (size_t i = 0; i < COUNT_OF(rules); i++)
 		TRY(allow(ruleset_fd, rules[i].path, rules[i].rights & all, err));
-	for (uint32_t i = 0; i < plan->mount_count; i++)
-		if (plan->mounts[i].is_writable)
-			TRY(allow(ruleset_fd, plan->mounts[i].to, all, err));
+	for (uint32_t i = 0; i < template->mount_count; i++)
+		if (template->mounts[i].is_writable)
+			TRY(allow(ruleset_fd, template->mounts[i].to, all, err));
 	return 0;
 }
 
@@ -118,7 +119,7 @@ int raise_landlock(struct raising *raising, struct err *err)
 	auto_fd int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (fd < 0)
 		return err_sys(err, errno, "create a Landlock ruleset");
-	TRY(add_rules(plan, fd, attr.handled_fs, err));
+	TRY(add_rules(raising->template, fd, attr.handled_fs, err));
 	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
 		return err_sys(err, errno, "enter the Landlock ruleset");
 	step_note(raising, STEP_LANDLOCK, abi, "ABI %d%s", abi,

@@ -43,7 +43,7 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 		.fix = FIX_KERNEL "CONFIG_NET_NS", .apply = raise_network },
 	[STEP_LOOPBACK] = {
 		.stage = STAGE_NETWORK, .name = "loopback", .title = "private loopback up",
-		.fix = FIX_ADMIN, .apply = raise_loopback },
+		.fix = "--net loopback", .apply = raise_loopback },
 
 	[STEP_CELL_USER_NAMESPACE] = {
 		.stage = STAGE_CLONE, .name = "cell_user_namespace", .title = "user namespace of the cell",
@@ -258,17 +258,25 @@ int jail_check_plan(const struct plan *plan, struct err *err)
 		return err_set(err, ERR_BROKEN, "plan with an unknown choice");
 	if (!plan->is_probe && !is_whole(plan))
 		return err_set(err, ERR_BROKEN, "plan without all its walls");
-	if (plan->mount_count > LIMIT_MOUNTS || plan->cgroup_fd_count > CGROUP_FDS_MAX)
-		return err_set(err, ERR_BROKEN, "plan with too many mounts");
+	if (plan->cgroup_fd_count > CGROUP_FDS_MAX)
+		return err_set(err, ERR_BROKEN, "plan with too many cgroups");
 	if (plan->mode == MODE_ROOT && (plan->uid == 0 || plan->gid == 0))
 		return err_set(err, ERR_BROKEN, "plan with root as the cell's user");
-	if (!is_terminated(plan->rootfs, sizeof(plan->rootfs)))
-		return err_set(err, ERR_BROKEN, "plan with an endless root path");
-	for (uint32_t i = 0; i < plan->mount_count; i++) {
-		const struct plan_mount *mount = &plan->mounts[i];
+	return 0;
+}
+
+int jail_check_template(const struct template_page *template, struct err *err)
+{
+	TRY(jail_check_plan(&template->base.plan, err));
+	if (template->mount_count > LIMIT_MOUNTS)
+		return err_set(err, ERR_BROKEN, "template with too many mounts");
+	if (!is_terminated(template->rootfs, sizeof(template->rootfs)))
+		return err_set(err, ERR_BROKEN, "template with an endless root path");
+	for (uint32_t i = 0; i < template->mount_count; i++) {
+		const struct plan_mount *mount = &template->mounts[i];
 		if (!is_terminated(mount->from, sizeof(mount->from)) ||
 			!is_terminated(mount->to, sizeof(mount->to)) || mount->to[0] != '/')
-			return err_set(err, ERR_BROKEN, "plan with a bad mount path");
+			return err_set(err, ERR_BROKEN, "template with a bad mount path");
 	}
 	return 0;
 }

@@ -322,9 +322,9 @@ static int collect_devices(struct raising *raising, struct err *err)
 
 /* Where a --ro or --rw directory waits in the template. One that goes into the cell's own
  * writable tree can only be placed there once that exists, so it waits under /run. */
-static void staging_path(const struct plan *plan, uint32_t i, char *path, size_t size)
+static void staging_path(const struct template_page *template, uint32_t i, char *path, size_t size)
 {
-	const char *to = plan->mounts[i].to;
+	const char *to = template->mounts[i].to;
 	if (strncmp(to, "/home/user/", 11) == 0 || strncmp(to, "/tmp/", 5) == 0)
 		(void)snprintf(path, size, "run/%u", i);
 	else
@@ -337,7 +337,7 @@ static int clone_mount(struct raising *raising, uint32_t i, int fd, const struct
 	int *ret_fd, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
-	const struct plan_mount *mount = &plan->mounts[i];
+	const struct plan_mount *mount = &raising->template->mounts[i];
 	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	if (!mount->is_writable)
 		attrs |= MOUNT_ATTR_RDONLY;
@@ -354,9 +354,9 @@ static int clone_mount(struct raising *raising, uint32_t i, int fd, const struct
 
 static int collect_mounts(struct raising *raising, struct err *err)
 {
-	const struct plan *plan = &raising->page->plan;
-	for (uint32_t i = 0; i < plan->mount_count; i++) {
-		const struct plan_mount *mount = &plan->mounts[i];
+	const struct template_page *template = raising->template;
+	for (uint32_t i = 0; i < template->mount_count; i++) {
+		const struct plan_mount *mount = &template->mounts[i];
 		char path[1024];
 		auto_fd int fd = open(mount->from, O_PATH | O_CLOEXEC);
 		struct stat st;
@@ -365,7 +365,7 @@ static int collect_mounts(struct raising *raising, struct err *err)
 		if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 			return err_set(err, ERR_INVALID, "'%s' is neither a directory nor a file",
 				mount->from);
-		staging_path(plan, i, path, sizeof(path));
+		staging_path(template, i, path, sizeof(path));
 		struct tree *tree = add_tree(raising, path);
 		tree->is_dir = S_ISDIR(st.st_mode);
 		TRY(clone_mount(raising, i, fd, &st, &tree->fd, err));
@@ -376,11 +376,11 @@ static int collect_mounts(struct raising *raising, struct err *err)
 /* Opens everything the skeleton will hold, makes the skeleton, hangs the root file system in. */
 int raise_rootfs(struct raising *raising, struct err *err)
 {
-	const struct plan *plan = &raising->page->plan;
+	const char *rootfs = raising->template->rootfs;
 	raising->trees = xcalloc(1, sizeof(*raising->trees));
-	auto_fd int root_fd = open(plan->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd int root_fd = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
-		return err_sys(err, errno, "open the root file system '%s'", plan->rootfs);
+		return err_sys(err, errno, "open the root file system '%s'", rootfs);
 	for (size_t i = 0; i < COUNT_OF(shown_paths); i++)
 		TRY(collect_shown(raising, root_fd, shown_paths[i], err));
 	size_t shown_count = raising->trees->count;
@@ -391,9 +391,9 @@ int raise_rootfs(struct raising *raising, struct err *err)
 	TRY(fill_skeleton(err));
 	for (size_t i = 0; i < shown_count; i++)
 		TRY(attach_tree(&raising->trees->items[i], err));
-	bool is_host = strcmp(plan->rootfs, "/") == 0;
+	bool is_host = strcmp(rootfs, "/") == 0;
 	step_note(raising, STEP_ROOTFS, is_host, "%.40s, %zu paths shown, read-only",
-		is_host ? "host" : plan->rootfs, shown_count);
+		is_host ? "host" : rootfs, shown_count);
 	return 0;
 }
 
@@ -423,11 +423,11 @@ int raise_devices(struct raising *raising, struct err *err)
 /* Everything collected that is not there yet: the rootless /proc and the given directories. */
 int raise_host_mounts(struct raising *raising, struct err *err)
 {
-	const struct plan *plan = &raising->page->plan;
+	uint32_t mount_count = raising->template->mount_count;
 	const struct jail_trees *trees = raising->trees;
-	for (size_t i = trees->count - plan->mount_count; i < trees->count; i++)
+	for (size_t i = trees->count - mount_count; i < trees->count; i++)
 		TRY(attach_tree(&trees->items[i], err));
-	step_note(raising, STEP_HOST_MOUNTS, (int)plan->mount_count, "%u", plan->mount_count);
+	step_note(raising, STEP_HOST_MOUNTS, (int)mount_count, "%u", mount_count);
 	return 0;
 }
 

@@ -63,14 +63,14 @@ void cell_free(struct cell *cell)
 	}
 	if (cell->has_group)
 		cgroup_remove(&cell->group);
-	page_free(cell->page);
+	page_free(cell->page, sizeof(*cell->page));
 	free(cell);
 }
 
 static int make_group(struct cell *cell, struct err *err)
 {
 	const struct spec *spec = cell->task->spec;
-	const struct plan *template = &cell->keeper->template->plan;
+	const struct plan *template = &cell->keeper->template->base.plan;
 	struct cgroup_limits limits = { spec->memory, spec->pids, spec->cpus_milli };
 	if (!(template->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
@@ -84,7 +84,7 @@ static void fill_plan(struct cell *cell)
 {
 	const struct spec *spec = cell->task->spec;
 	struct plan *plan = &cell->page->plan;
-	*plan = cell->keeper->template->plan;
+	*plan = cell->keeper->template->base.plan;
 	plan->has_full_proc = cell->task->needs_full_proc;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = spec->disk;
@@ -232,7 +232,9 @@ static int raise_cell(struct cell *cell, struct err *err)
 {
 	struct ends ends = { -1, -1, { -1, -1, -1 } };
 	auto_fd int page_fd = -1;
-	TRY(page_make(&cell->page, &page_fd, err));
+	void *page = NULL;
+	TRY(page_make(sizeof(*cell->page), &page, &page_fd, err));
+	cell->page = page;
 	TRY(make_group(cell, err));
 	fill_plan(cell);
 	int r = make_ends(cell, &ends, err);
@@ -242,11 +244,9 @@ static int raise_cell(struct cell *cell, struct err *err)
 	if (r == 0)
 		r = zygote_answer(&cell->keeper->zygote, &cell->pidfd, err);
 	TRY(r);
+	const struct cell_page *template = &cell->keeper->template->base;
 	if (cell->pidfd < 0)
-		return page_failure(cell->keeper->template->report.failed_text[0]
-					    ? cell->keeper->template
-					    : cell->page,
-			err);
+		return page_failure(template->report.failed_text[0] ? template : cell->page, err);
 	return 0;
 }
 
@@ -276,7 +276,7 @@ static int feed(struct cell *cell, struct err *err)
 /* The template's steps were written on its own page, the cell's on this one. */
 static void join_reports(const struct cell *cell, struct report *report)
 {
-	const struct report *template = &cell->keeper->template->report;
+	const struct report *template = &cell->keeper->template->base.report;
 	*report = cell->page ? cell->page->report : (struct report){ 0 };
 	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
 		if (jail_steps[id].stage == STAGE_TEMPLATE)
@@ -319,7 +319,7 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	struct report *report, struct err *err)
 {
 	struct report own;
-	cell_free(take_ptr(&keeper->last));
+	keeper_tidy(keeper);
 	keeper->last = xcalloc(1, sizeof(*keeper->last));
 	cell_init(keeper->last, keeper, task, result);
 	result->runtime = "local";

@@ -19,7 +19,7 @@ struct keeper {
 	struct cgroup_site site;
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
-	struct cell_page *template; /* owned; its report tells how the template was raised */
+	struct template_page *template; /* owned; its report tells how the template was raised */
 	struct cell
 		*last; /* owned; dead and judged, its traces are removed off the answer's path */
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/own.h"
 #include "keeper/cell.h"
@@ -17,16 +18,20 @@ static uint64_t bit(enum step_id id)
 	return UINT64_C(1) << id;
 }
 
-static int fill_mounts(
-	struct plan *plan, const struct pairs *pairs, bool is_writable, struct err *err)
+static int fill_mounts(struct template_page *template, const struct pairs *pairs, bool is_writable,
+	struct err *err)
 {
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->items[i];
 		const char *flag = is_writable ? "--rw" : "--ro";
-		struct plan_mount *mount = &plan->mounts[plan->mount_count++];
+		struct plan_mount *mount = &template->mounts[template->mount_count++];
 		auto_free char *to = spec_mount_target(pair);
-		if (!realpath(pair->from, mount->from))
+		struct stat st;
+		if (!realpath(pair->from, mount->from) || stat(mount->from, &st) < 0)
 			return err_sys(err, errno, "%s: open '%s'", flag, pair->from);
+		if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+			return err_set(err, ERR_INVALID,
+				"%s: '%s' is neither a directory nor a file", flag, pair->from);
 		if (!to || strlen(to) >= sizeof(mount->to))
 			return err_set(err, ERR_INVALID, "%s: '%s' cannot be a path of a cell",
 				flag, pair->to ? pair->to : pair->from);
@@ -66,6 +71,7 @@ static int leave_out(
 	/* an ordinary user seldom has one: its absence is reported, not refused */
 	if (keeper->mode == MODE_ROOTLESS && keeper->site.kind == CGROUP_NONE)
 		plan->wanted &= ~bit(STEP_CGROUP);
+	bool has_cgroup = plan->wanted & bit(STEP_CGROUP);
 	for (size_t i = 0; i < spec->without.count; i++) {
 		enum step_id id = STEP_NONE;
 		TRY(name_step("--without", spec->without.items[i], &id, err));
@@ -76,7 +82,12 @@ static int leave_out(
 				"be left out",
 				jail_steps[id].name);
 		plan->wanted &= ~bit(id);
+		has_cgroup &= id != STEP_CGROUP;
 	}
+	if (spec->cpus_milli > 0 && !has_cgroup)
+		return err_set(err, ERR_MISSING,
+			"--cpus: needs the layer 'cgroup', which is not active here; %s",
+			jail_steps[STEP_CGROUP].fix);
 	for (size_t i = 0; i < spec->require.count; i++) {
 		enum step_id id = STEP_NONE;
 		TRY(name_step("--require", spec->require.items[i], &id, err));
@@ -88,9 +99,10 @@ static int leave_out(
 	return 0;
 }
 
-static int fill_template(
-	const struct keeper *keeper, const struct spec *spec, struct plan *plan, struct err *err)
+static int fill_template(const struct keeper *keeper, const struct spec *spec,
+	struct template_page *template, struct err *err)
 {
+	struct plan *plan = &template->base.plan;
 	plan->magic = PLAN_MAGIC;
 	plan->mode = keeper->mode;
 	plan->is_resident = keeper->is_resident;
@@ -100,11 +112,11 @@ static int fill_template(
 					? (uint32_t)(SLOT_UID_BASE + keeper->slot.number)
 					: ROOTLESS_UID;
 	if (strcmp(spec->rootfs, "host") == 0)
-		(void)snprintf(plan->rootfs, sizeof(plan->rootfs), "/");
-	else if (!realpath(spec->rootfs, plan->rootfs))
+		(void)snprintf(template->rootfs, sizeof(template->rootfs), "/");
+	else if (!realpath(spec->rootfs, template->rootfs))
 		return err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs);
-	TRY(fill_mounts(plan, &spec->ro, false, err));
-	TRY(fill_mounts(plan, &spec->rw, true, err));
+	TRY(fill_mounts(template, &spec->ro, false, err));
+	TRY(fill_mounts(template, &spec->rw, true, err));
 	TRY(read_fault(plan, err));
 	TRY(leave_out(keeper, spec, plan, err));
 	if ((plan->wanted & bit(STEP_CGROUP)) && keeper->site.kind == CGROUP_NONE &&
@@ -125,9 +137,11 @@ static int open_template(
 		TRY(slot_take(&keeper->slot, err));
 		keeper->has_slot = true;
 	}
-	TRY(page_make(&keeper->template, &page_fd, err));
-	struct plan *plan = &keeper->template->plan;
-	TRY(fill_template(keeper, spec, plan, err));
+	void *page = NULL;
+	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
+	keeper->template = page;
+	struct plan *plan = &keeper->template->base.plan;
+	TRY(fill_template(keeper, spec, keeper->template, err));
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
 	return zygote_template(&keeper->zygote, page_fd, err);
@@ -142,7 +156,7 @@ static int open_keeper(const struct spec *spec, enum keeper_life life, uint64_t 
 	keeper->is_probe = life == KEEPER_PROBE;
 	keeper->slot.fd = -1;
 	/* first of all: it starts up while we look around */
-	int r = zygote_start(&keeper->zygote, err);
+	int r = zygote_start(&keeper->zygote, life == KEEPER_ONCE, err);
 	cgroup_find(&keeper->site);
 	if (r == 0)
 		r = open_template(keeper, spec, passed_over, err);
@@ -161,6 +175,11 @@ int keeper_open(
 	return open_keeper(spec, life, 0, ret_keeper, err);
 }
 
+void keeper_tidy(struct keeper *keeper)
+{
+	cell_free(take_ptr(&keeper->last));
+}
+
 void keeper_close(struct keeper *keeper)
 {
 	if (!keeper)
@@ -172,7 +191,7 @@ void keeper_close(struct keeper *keeper)
 	zygote_stop(&keeper->zygote);
 	slot_free(&keeper->slot);
 	cgroup_site_done(&keeper->site);
-	page_free(keeper->template);
+	page_free(keeper->template, sizeof(*keeper->template));
 	free(keeper);
 }
 

@@ -5,10 +5,12 @@
 #include <stdint.h>
 
 struct sample {
-	int64_t memory; /* bytes resident, shared pages counted once per process */
+	int64_t memory; /* bytes */
 	int64_t cpu_us;
 	int64_t processes;
 };
 
-/* Sums over init's descendants, found through init's pidfd. Zeros when it is gone. */
-void sample_take(int init_pidfd, struct sample *sample);
+/* Sums over init's descendants, found through init's pidfd, and adds the files of the workspace.
+ * Above `memory_limit` it looks closer, so that pages shared by processes count once. Zeros when
+ * init is gone. */
+void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct sample *sample);

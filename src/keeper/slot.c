@@ -11,7 +11,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/own.h"
+
+/* Root of a user namespace may lack the ids of our slots: then it is an ordinary user to us. */
+static bool has_slot_uids(void)
+{
+	char text[512];
+	unsigned long first = 0;
+	unsigned long count = 0;
+	return io_read_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) > 0 &&
+	       sscanf(text, "%lu %*u %lu", &first, &count) == 2 && first <= SLOT_UID_BASE &&
+	       first + count >= SLOT_UID_BASE + SLOT_COUNT;
+}
 
 enum jail_mode machine_mode(void)
 {
@@ -20,14 +32,14 @@ enum jail_mode machine_mode(void)
 	if (geteuid() != 0 || syscall(SYS_capget, &head, data) < 0)
 		return MODE_ROOTLESS;
 	bool is_admin = data[CAP_SYS_ADMIN / 32].effective & (1U << (CAP_SYS_ADMIN % 32));
-	return is_admin ? MODE_ROOT : MODE_ROOTLESS;
+	return is_admin && has_slot_uids() ? MODE_ROOT : MODE_ROOTLESS;
 }
 
 /* /run/hotcell as root; a user's own runtime directory, else a private one in /tmp. */
 static void lock_dir(char *path, size_t size)
 {
 	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
-	if (geteuid() == 0)
+	if (machine_mode() == MODE_ROOT)
 		(void)snprintf(path, size, "/run/hotcell");
 	else if (runtime_dir && runtime_dir[0] == '/')
 		(void)snprintf(path, size, "%.200s/hotcell", runtime_dir);

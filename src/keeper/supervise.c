@@ -232,7 +232,7 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 static void look_around(struct cell *cell)
 {
 	struct sample sample;
-	sample_take(cell->pidfd, &sample);
+	sample_take(cell->pidfd, cell->workspace.fd, cell->task->spec->memory, &sample);
 	cell->sampled_cpu_us = sample.cpu_us;
 	if (sample.memory > cell->sampled_memory)
 		cell->sampled_memory = sample.memory;

@@ -189,7 +189,8 @@ void cell_describe(const struct cell *cell, const struct report *report)
 			add_text(
 				result, name, cgroup_names[is_raised ? plan->cgroup : CGROUP_NONE]);
 		else if (id == STEP_ROOTFS)
-			add_text(result, name, outcome->value ? "host" : plan->rootfs);
+			add_text(result, name,
+				outcome->value ? "host" : cell->keeper->template->rootfs);
 		else if (id == STEP_PROC)
 			add_text(result, name, plan->has_full_proc ? "masked" : "pid");
 		else if (id == STEP_UID) /* as the host sees it */

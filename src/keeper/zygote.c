@@ -14,10 +14,9 @@
 
 #include "base/io.h"
 #include "base/own.h"
+#include "zygote/zygote.h"
 
 #define ZYGOTE_PROGRAM "hotcell-zygote"
-
-enum { CONTROL_FD = 3 };
 
 static int find_program(char *path, size_t size, struct err *err)
 {
@@ -52,12 +51,12 @@ static int spawn(const char *path, int sock, pid_t *ret_pid, struct err *err)
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attr);
 	int r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	for (int fd = 1; fd < CONTROL_FD && r == 0; fd++)
+	for (int fd = 1; fd < ZYGOTE_CONTROL_FD && r == 0; fd++)
 		r = posix_spawn_file_actions_adddup2(&actions, 0, fd);
 	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(&actions, sock, CONTROL_FD);
+		r = posix_spawn_file_actions_adddup2(&actions, sock, ZYGOTE_CONTROL_FD);
 	if (r == 0)
-		r = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
+		r = posix_spawn_file_actions_addclosefrom_np(&actions, ZYGOTE_CONTROL_FD + 1);
 	if (r == 0)
 		r = posix_spawnattr_setsigmask(&attr, &none);
 	if (r == 0)
@@ -69,28 +68,36 @@ static int spawn(const char *path, int sock, pid_t *ret_pid, struct err *err)
 	return r == 0 ? 0 : err_sys(err, r, "start '%s'", path);
 }
 
-int zygote_start(struct zygote *zygote, struct err *err)
+static int start(int sock, bool is_copy, pid_t *ret_pid, struct err *err)
 {
 	char path[PATH_MAX + 64];
+	if (is_copy) {
+		int r = zygote_fork(sock, ret_pid);
+		return r < 0 ? err_sys(err, -r, "start a zygote") : 0;
+	}
+	TRY(find_program(path, sizeof(path), err));
+	return spawn(path, sock, ret_pid, err);
+}
+
+int zygote_start(struct zygote *zygote, bool is_copy, struct err *err)
+{
 	int pair[2];
 	*zygote = (struct zygote){ .sock = -1, .pid = -1 };
-	TRY(find_program(path, sizeof(path), err));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make the zygote's socket");
 	zygote->sock = pair[0];
 	auto_fd int theirs = pair[1];
 	/* dup2 onto itself would leave it close-on-exec */
-	if (theirs == CONTROL_FD) {
-		theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+	if (theirs == ZYGOTE_CONTROL_FD) {
+		theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, ZYGOTE_CONTROL_FD + 1);
 		(void)close(pair[1]);
 		if (theirs < 0)
 			return err_sys(err, errno, "move the zygote's socket");
 	}
-	if (spawn(path, theirs, &zygote->pid, err) < 0) {
-		own_close(&zygote->sock);
-		return -1;
-	}
-	return 0;
+	if (start(theirs, is_copy, &zygote->pid, err) == 0)
+		return 0;
+	own_close(&zygote->sock);
+	return -1;
 }
 
 void zygote_stop(struct zygote *zygote)
@@ -130,15 +137,14 @@ int zygote_answer(struct zygote *zygote, int *ret_pidfd, struct err *err)
 	return 0;
 }
 
-int page_make(struct cell_page **ret_page, int *ret_fd, struct err *err)
+int page_make(size_t size, void **ret_page, int *ret_fd, struct err *err)
 {
 	auto_fd int fd = memfd_create("hotcell-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0 || ftruncate(fd, sizeof(struct cell_page)) < 0)
+	if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
 		return err_sys(err, errno, "make the shared page");
 	/* nobody may shrink it under the other's feet */
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	void *page =
-		mmap(NULL, sizeof(struct cell_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return err_sys(err, errno, "map the shared page");
 	*ret_page = page;
@@ -146,10 +152,10 @@ int page_make(struct cell_page **ret_page, int *ret_fd, struct err *err)
 	return 0;
 }
 
-void page_free(struct cell_page *page)
+void page_free(void *page, size_t size)
 {
 	if (page)
-		(void)munmap(page, sizeof(*page));
+		(void)munmap(page, size);
 }
 
 int page_failure(const struct cell_page *page, struct err *err)

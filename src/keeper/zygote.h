@@ -11,8 +11,9 @@ struct zygote {
 	pid_t pid;
 };
 
-/* Starts the zygote program, found beside ours or in ../lib/hotcell. */
-int zygote_start(struct zygote *zygote, struct err *err);
+/* Starts a zygote: the program, found beside ours or in ../lib/hotcell, or a copy of us when we are
+ * small and will be gone soon. */
+int zygote_start(struct zygote *zygote, bool is_copy, struct err *err);
 void zygote_stop(struct zygote *zygote);
 
 int zygote_template(struct zygote *zygote, int page_fd, struct err *err);
@@ -22,8 +23,8 @@ int zygote_raise(struct zygote *zygote, const int *fds, size_t fd_count, struct 
 int zygote_answer(struct zygote *zygote, int *ret_pidfd, struct err *err);
 
 /* The page a cell and we share, and the descriptor to send it by (both owned by the caller). */
-int page_make(struct cell_page **ret_page, int *ret_fd, struct err *err);
-void page_free(struct cell_page *page);
+int page_make(size_t size, void **ret_page, int *ret_fd, struct err *err);
+void page_free(void *page, size_t size);
 
 /* Why a cell could not be raised, from the page's report. Returns -1. */
 int page_failure(const struct cell_page *page, struct err *err);

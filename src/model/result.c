@@ -34,7 +34,6 @@ static const int exit_codes[RUN_STATUS_COUNT] = {
 	[STATUS_CPU_LIMIT]    = 128 + SIGKILL,
 	[STATUS_OOM]          = 128 + SIGKILL,
 	[STATUS_OUTPUT_LIMIT] = 128 + SIGKILL,
-	[STATUS_DISK_LIMIT]   = 128 + SIGKILL,
 	[STATUS_INTERRUPTED]  = 128 + SIGINT,
 	[STATUS_REFUSED]      = EXIT_GUARD_REFUSED,
 	[STATUS_SETUP_ERROR]  = EXIT_COULD_NOT_RUN,
@@ -141,9 +140,10 @@ int result_exit_code(const struct result *result)
 {
 	if (exit_codes[result->status])
 		return exit_codes[result->status];
-	if (result->status == STATUS_SIGNAL)
+	/* a full disk kills nobody: the program ends as it likes */
+	if (result->signal)
 		return 128 + result->signal;
-	if (result->status == STATUS_ERROR && result->exit_code == 0)
+	if (result->status != STATUS_OK && result->exit_code == 0)
 		return 1; /* an uncaught exception in a program that lives on */
 	return result->exit_code;
 }

@@ -83,7 +83,7 @@ static int read_definition(const char *place, const char *name, struct language 
 	auto_free char *path = xasprintf("%s/%s/language.json", place, name);
 	struct language language;
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return 0;
 	if (fd < 0)
 		return err_sys(err, errno, "open language definition %s", path);

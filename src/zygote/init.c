@@ -16,7 +16,7 @@
 
 #include "base/io.h"
 #include "base/own.h"
-#include "zygote/zygote.h"
+#include "zygote/parts.h"
 
 static int64_t time_us(struct timeval time)
 {
@@ -88,9 +88,6 @@ static void close_others(const struct raising *raising)
 _Noreturn void init_run(struct raising *raising)
 {
 	struct err err = { 0 };
-	(void)signal(SIGCHLD, SIG_DFL);
-	(void)signal(SIGINT, SIG_DFL);
-	(void)signal(SIGTERM, SIG_DFL);
 	if (jail_die_with_zygote(raising, &err) < 0)
 		_exit(1);
 	if (jail_walk(raising, STAGE_INIT, &err) < 0)

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "zygote/zygote.h"
+#include "zygote/parts.h"
 
 static int pass_gate(int gate_fd, int listener_fd)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the zygote program. */
+/* The zygote, as its supervisor starts it. */
 #pragma once
 
-#include "jail/jail.h"
+#include <sys/types.h>
 
-/* Runs as pid 1 of a new cell; never returns. */
-_Noreturn void init_run(struct raising *raising);
+enum { ZYGOTE_CONTROL_FD = 3 }; /* where the program finds its socket */
 
-/* Runs as pid 2 of a new cell; never returns. */
-_Noreturn void payload_run(struct raising *raising);
+/* Answers requests (enum zygote_request) until the supervisor closes its end. */
+void zygote_serve(int control_fd);
+
+/* A zygote in a copy of the calling process, which must be small and single-threaded: it costs a
+ * third of starting the program. 0 or -errno. */
+int zygote_fork(int control_fd, pid_t *ret_pid);

@@ -40,13 +40,14 @@ TEST(result_exit_code_follows_the_contract)
 		{ STATUS_CPU_LIMIT, 0, SIGKILL, 137 },
 		{ STATUS_OOM, 0, SIGKILL, 137 },
 		{ STATUS_OUTPUT_LIMIT, 0, SIGKILL, 137 },
-		{ STATUS_DISK_LIMIT, 0, 0, 137 },
+		{ STATUS_DISK_LIMIT, 3, 0, 3 },
+		{ STATUS_DISK_LIMIT, 0, SIGBUS, 128 + SIGBUS },
 		{ STATUS_INTERRUPTED, 0, 0, 130 },
 		{ STATUS_REFUSED, 0, 0, 126 },
 		{ STATUS_SETUP_ERROR, 0, 0, 125 },
 	};
 	/* clang-format on */
-	_Static_assert(COUNT_OF(samples) == RUN_STATUS_COUNT + 1, "one for each, two for errors");
+	_Static_assert(COUNT_OF(samples) == RUN_STATUS_COUNT + 2, "one for each, two for some");
 	for (size_t i = 0; i < COUNT_OF(samples); i++) {
 		struct result result = {
 			.status = samples[i].status,
