@@ -123,12 +123,11 @@ static int fill_workspace(int dir_fd, const struct plan *plan, struct err *err)
 	return make_text_file(dir_fd, "group", text, err);
 }
 
-static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attrs, struct err *err)
+/* Takes the detached tree, which must not die unplaced: the kernel waits for a grace period then.
+ */
+static int place_tree(int tree_fd, const char *to, uint64_t attrs, struct err *err)
 {
-	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
-	auto_fd int fd = open_tree(dir_fd, from, flags);
-	if (fd < 0)
-		return err_sys(err, errno, "clone '%s'", from);
+	auto_fd int fd = tree_fd;
 	struct mount_attr attr = { .attr_set = attrs };
 	if (attrs && mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return err_sys(err, errno, "set the attributes of '%s'", to);
@@ -137,20 +136,29 @@ static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attr
 	return 0;
 }
 
-/* Before 6.15 a part of a tree that hangs nowhere cannot be cloned: hang it over /run for the
- * while. Taking it down again waits for a grace period of the kernel, so not without need. */
-static int hang_if_needed(int workspace_fd, bool *ret_hangs, struct err *err)
+static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attrs, struct err *err)
 {
-	auto_fd int fd = open_tree(workspace_fd, "home", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	*ret_hangs = fd < 0;
-	if (fd < 0 && move_mount(workspace_fd, "", AT_FDCWD, "/run", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return err_sys(err, errno, "place the workspace");
-	return 0;
+	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+	int fd = open_tree(dir_fd, from, flags);
+	return fd < 0 ? err_sys(err, errno, "clone '%s'", from) : place_tree(fd, to, attrs, err);
 }
 
-static int place_workspace(int workspace_fd, struct err *err)
+/* Before 6.15 a part of a tree that hangs nowhere cannot be cloned: hang it over /run for the
+ * while. Taking it down again costs a grace period, so not without need. */
+static int place_home(int workspace_fd, bool *ret_hangs, struct err *err)
 {
-	TRY(bind_tree(workspace_fd, "home", "/home/user", 0, err));
+	int fd = open_tree(workspace_fd, "home", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	*ret_hangs = fd < 0;
+	if (fd >= 0)
+		return place_tree(fd, "/home/user", 0, err);
+	if (move_mount(workspace_fd, "", AT_FDCWD, "/run", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, errno, "place the workspace");
+	return bind_tree(workspace_fd, "home", "/home/user", 0, err);
+}
+
+static int place_workspace(int workspace_fd, bool *ret_hangs, struct err *err)
+{
+	TRY(place_home(workspace_fd, ret_hangs, err));
 	TRY(bind_tree(workspace_fd, "tmp", "/tmp", 0, err));
 	TRY(bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err));
 	TRY(bind_tree(workspace_fd, "passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
@@ -253,8 +261,7 @@ int raise_workspace(struct raising *raising, struct err *err)
 	TRY(take_waiting(raising->template, waiting, err));
 	TRY(make_workspace(plan, &fd, err));
 	TRY(fill_workspace(fd, plan, err));
-	TRY(hang_if_needed(fd, &hangs, err));
-	TRY(place_workspace(fd, err));
+	TRY(place_workspace(fd, &hangs, err));
 	TRY(place_waiting(raising, waiting, err));
 	if (hangs)
 		TRY(take_down(&fd, err));

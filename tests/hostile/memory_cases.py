@@ -17,7 +17,7 @@ TARGET = 256
 OOM = Want(status="oom", exit_code=137, within=12)
 
 # What a hoard may run into before its memory is counted: full file system, descriptors, quotas.
-WALLS = ("ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EFBIG", "EDQUOT")
+WALLS = ("ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EFBIG", "EDQUOT", "ENOSYS")
 
 
 def oom_or_refused(most, *more_walls):
