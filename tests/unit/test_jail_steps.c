@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "jail/jail.h"
+
+static uint64_t bit(size_t id)
+{
+	return UINT64_C(1) << id;
+}
+
+static struct plan good_plan(enum jail_mode mode, enum net_mode net)
+{
+	return (struct plan){
+		.magic = PLAN_MAGIC,
+		.mode = mode,
+		.wanted = jail_steps_of(mode, net),
+		.uid = 200007,
+		.gid = 200007,
+		.net = net,
+		.cgroup = CGROUP_V1,
+		.cgroup_fd_count = CGROUP_FDS_MAX,
+		.disk = 1 << 20,
+		.inodes = 100,
+		.pids = 8,
+		.memory = 64 << 20,
+	};
+}
+
+static struct template_page *good_template(void)
+{
+	struct template_page *template = xcalloc(1, sizeof(*template));
+	template->base.plan = good_plan(MODE_ROOT, NET_NONE);
+	(void)snprintf(template->rootfs, sizeof(template->rootfs), "/");
+	for (uint32_t i = 0; i < LIMIT_MOUNTS; i++) {
+		(void)snprintf(template->mounts[i].from, 64, "/srv/%u", i);
+		(void)snprintf(template->mounts[i].to, 64, "/mnt/%u", i);
+	}
+	template->mount_count = 2;
+	return template;
+}
+
+static void check_refused(const struct plan *plan, const char *words)
+{
+	struct err err = { 0 };
+	ASSERT_FAIL(jail_check_plan(plan, &err), ERR_BROKEN);
+	ASSERT_HAS(err.text, words);
+}
+
+TEST(every_step_can_be_raised_and_repaired)
+{
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
+		const struct jail_step *step = &jail_steps[id];
+		if (!step->name || !step->title || !step->fix)
+			FAIL("step %zu has no name, title or fix", id);
+		ASSERT(*step->name && *step->title && *step->fix);
+		ASSERT(step->stage > STAGE_NONE && step->stage < STEP_STAGE_COUNT);
+		if ((step->stage == STAGE_CLONE) != (step->clone_flag != 0))
+			FAIL("%s: a clone flag belongs to the clone stage alone", step->name);
+		if ((step->apply != NULL) == (step->clone_flag != 0))
+			FAIL("%s: neither raised by a function nor by a flag", step->name);
+	}
+	ASSERT(!jail_steps[STEP_NONE].name && !jail_steps[STEP_NONE].apply);
+}
+
+TEST(step_names_are_unique_and_found)
+{
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
+		const struct jail_step *step = jail_step_find(jail_steps[id].name);
+		ASSERT(step);
+		ASSERT_EQ(jail_step_id(step), id); /* the first of this name */
+		for (const char *at = step->name; *at; at++)
+			ASSERT((*at >= 'a' && *at <= 'z') || *at == '_');
+	}
+	ASSERT(!jail_step_find("Seccomp"));
+	ASSERT(!jail_step_find("seccom"));
+	ASSERT(!jail_step_find(""));
+}
+
+TEST(the_stages_come_in_the_order_of_the_table)
+{
+	for (size_t id = STEP_NONE + 2; id < STEP_ID_COUNT; id++)
+		if (jail_steps[id].stage < jail_steps[id - 1].stage)
+			FAIL("%s stands behind a later stage", jail_steps[id].name);
+}
+
+TEST(only_cgroup_and_landlock_may_be_missing)
+{
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		if (jail_steps[id].is_optional != (id == STEP_CGROUP || id == STEP_LANDLOCK))
+			FAIL("%s", jail_steps[id].name);
+}
+
+TEST(clone_flags_are_distinct)
+{
+	uint64_t all = 0;
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
+		ASSERT_EQ(all & jail_steps[id].clone_flag, 0);
+		all |= jail_steps[id].clone_flag;
+	}
+	ASSERT_EQ(all, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS);
+}
+
+TEST(a_mode_has_its_steps_and_not_the_other_modes)
+{
+	const uint64_t users = bit(STEP_USER_NAMESPACE) | bit(STEP_CELL_USER_NAMESPACE) |
+			       bit(STEP_NO_NESTED_NAMESPACES);
+	const uint64_t all = (bit(STEP_ID_COUNT) - 1) & ~bit(STEP_NONE);
+	ASSERT_EQ(jail_steps_of(MODE_ROOTLESS, NET_LOOPBACK), all);
+	ASSERT_EQ(jail_steps_of(MODE_ROOT, NET_LOOPBACK), all & ~users);
+	ASSERT_EQ(jail_steps_of(MODE_ROOTLESS, NET_NONE), all & ~bit(STEP_LOOPBACK));
+	ASSERT_EQ(jail_steps_of(MODE_ROOT, NET_NONE), all & ~users & ~bit(STEP_LOOPBACK));
+}
+
+TEST(a_whole_plan_is_taken)
+{
+	static const enum jail_mode modes[] = { MODE_ROOT, MODE_ROOTLESS };
+	struct err err = { 0 };
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
+		for (int net = 0; net < NET_MODE_COUNT; net++) {
+			struct plan plan = good_plan(modes[i], (enum net_mode)net);
+			ASSERT_OK(jail_check_plan(&plan, &err));
+			plan.wanted &= ~(bit(STEP_CGROUP) | bit(STEP_LANDLOCK));
+			plan.cgroup = CGROUP_NONE;
+			plan.cgroup_fd_count = 0;
+			ASSERT_OK(jail_check_plan(&plan, &err));
+		}
+	}
+}
+
+TEST(a_plan_without_one_of_its_walls_is_refused)
+{
+	static const enum jail_mode modes[] = { MODE_ROOT, MODE_ROOTLESS };
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
+		int walls = 0;
+		for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++) {
+			struct plan plan = good_plan(modes[i], NET_LOOPBACK);
+			if (jail_steps[id].is_optional || !(plan.wanted & bit(id)))
+				continue;
+			plan.wanted &= ~bit(id);
+			check_refused(&plan, "without all its walls");
+			walls++;
+		}
+		ASSERT(walls >= 18);
+	}
+}
+
+TEST(a_probe_may_leave_walls_out)
+{
+	struct err err = { 0 };
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.wanted = 0;
+	check_refused(&plan, "without all its walls");
+	plan.is_probe = true;
+	ASSERT_OK(jail_check_plan(&plan, &err));
+}
+
+TEST(a_plan_of_another_build_is_refused)
+{
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.magic++;
+	check_refused(&plan, "another build");
+	plan = (struct plan){ 0 };
+	check_refused(&plan, "another build");
+}
+
+TEST(a_plan_without_a_known_mode_is_refused)
+{
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.mode = MODE_NONE;
+	check_refused(&plan, "without a mode");
+	plan.mode = (enum jail_mode)(MODE_ROOTLESS + 1);
+	check_refused(&plan, "without a mode");
+}
+
+TEST(a_plan_with_an_unknown_choice_is_refused)
+{
+	struct err err = { 0 };
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.net = NET_MODE_COUNT;
+	check_refused(&plan, "unknown choice");
+	plan.net = (enum net_mode) - 1;
+	check_refused(&plan, "unknown choice");
+	plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.cgroup = (enum cgroup_kind)(CGROUP_V2 + 1);
+	check_refused(&plan, "unknown choice");
+	plan.cgroup = (enum cgroup_kind) - 1;
+	check_refused(&plan, "unknown choice");
+	plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.fault = STEP_ID_COUNT;
+	check_refused(&plan, "unknown choice");
+	plan.fault = (enum step_id)(STEP_ID_COUNT - 1);
+	ASSERT_OK(jail_check_plan(&plan, &err));
+}
+
+TEST(a_plan_with_root_as_the_cells_user_is_refused)
+{
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.uid = 0;
+	check_refused(&plan, "root as the cell's user");
+	plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.gid = 0;
+	check_refused(&plan, "root as the cell's user");
+}
+
+TEST(a_plan_with_too_many_cgroups_is_refused)
+{
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.cgroup_fd_count = CGROUP_FDS_MAX + 1;
+	check_refused(&plan, "too many cgroups");
+	plan.cgroup_fd_count = UINT32_MAX;
+	check_refused(&plan, "too many cgroups");
+}
+
+TEST(a_whole_template_is_taken)
+{
+	struct err err = { 0 };
+	auto_free struct template_page *template = good_template();
+	ASSERT_OK(jail_check_template(template, &err));
+	template->mount_count = 0;
+	ASSERT_OK(jail_check_template(template, &err));
+	template->mount_count = LIMIT_MOUNTS;
+	ASSERT_OK(jail_check_template(template, &err));
+	/* paths that fill their room but for the end */
+	memset(template->mounts[1].to + 1, 'x', sizeof(template->mounts[1].to) - 2);
+	memset(template->rootfs + 1, 'x', sizeof(template->rootfs) - 2);
+	ASSERT_OK(jail_check_template(template, &err));
+}
+
+TEST(a_template_with_a_bad_plan_or_count_is_refused)
+{
+	struct err err = { 0 };
+	auto_free struct template_page *template = good_template();
+	template->mount_count = LIMIT_MOUNTS + 1;
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	ASSERT_HAS(err.text, "too many mounts");
+	template->mount_count = UINT32_MAX;
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	template->mount_count = 1;
+	template->base.plan.wanted &= ~bit(STEP_SECCOMP);
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	ASSERT_HAS(err.text, "without all its walls");
+}
+
+static void check_bad_mount(void (*spoil)(struct plan_mount *))
+{
+	struct err err = { 0 };
+	auto_free struct template_page *template = good_template();
+	spoil(&template->mounts[1]);
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	ASSERT_HAS(err.text, "bad mount path");
+	template->mount_count = 1; /* what is not counted is not looked at */
+	ASSERT_OK(jail_check_template(template, &err));
+}
+
+static void endless_from(struct plan_mount *mount)
+{
+	memset(mount->from, 'x', sizeof(mount->from));
+}
+
+static void endless_to(struct plan_mount *mount)
+{
+	memset(mount->to, '/', sizeof(mount->to));
+}
+
+static void relative_to(struct plan_mount *mount)
+{
+	(void)snprintf(mount->to, sizeof(mount->to), "mnt/1");
+}
+
+static void empty_to(struct plan_mount *mount)
+{
+	mount->to[0] = '\0';
+}
+
+TEST(a_template_with_endless_or_relative_paths_is_refused)
+{
+	struct err err = { 0 };
+	check_bad_mount(endless_from);
+	check_bad_mount(endless_to);
+	check_bad_mount(relative_to);
+	check_bad_mount(empty_to);
+	auto_free struct template_page *template = good_template();
+	memset(template->rootfs, '/', sizeof(template->rootfs));
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	ASSERT_HAS(err.text, "endless root path");
+}
+
+/* The stages that need no kernel: a walk that wants nothing, and one that is made to fail. */
+TEST(a_walk_marks_what_is_not_wanted)
+{
+	struct err err = { 0 };
+	auto_free struct cell_page *page = xcalloc(1, sizeof(*page));
+	struct raising raising = { .page = page };
+	ASSERT_OK(jail_walk(&raising, STAGE_PAYLOAD, &err));
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		ASSERT_EQ(page->report.steps[id].state,
+			jail_steps[id].stage == STAGE_PAYLOAD ? STEP_NOT_WANTED : STEP_NOT_REACHED);
+}
+
+TEST(a_fault_stops_the_walk_by_name)
+{
+	struct err err = { 0 };
+	auto_free struct cell_page *page = xcalloc(1, sizeof(*page));
+	struct raising raising = { .page = page };
+	page->plan = good_plan(MODE_ROOT, NET_NONE);
+	page->plan.fault = STEP_UID;
+	ASSERT_FAIL(jail_walk(&raising, STAGE_PAYLOAD, &err), ERR_SYSTEM);
+	ASSERT_HAS(err.text, "layer 'uid'");
+	ASSERT_EQ(page->report.failed, STEP_UID);
+	ASSERT_EQ(page->report.failed_errno, EIO);
+	ASSERT_HAS(page->report.failed_text, "HOTCELL_FAULT");
+	ASSERT_EQ(page->report.steps[STEP_UID].state, STEP_FAILED);
+	ASSERT_EQ(page->report.steps[STEP_SECCOMP].state, STEP_NOT_REACHED);
+}
+
+TEST(clone_flags_follow_the_plan)
+{
+	struct err err = { 0 };
+	uint64_t flags = 0;
+	auto_free struct cell_page *page = xcalloc(1, sizeof(*page));
+	struct raising raising = { .page = page };
+	page->plan = good_plan(MODE_ROOT, NET_NONE);
+	ASSERT_OK(jail_clone_flags(&raising, &flags, &err));
+	ASSERT_EQ(flags, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS);
+	page->plan = good_plan(MODE_ROOTLESS, NET_NONE);
+	ASSERT_OK(jail_clone_flags(&raising, &flags, &err));
+	ASSERT(flags & CLONE_NEWUSER);
+	page->plan.fault = STEP_IPC_NAMESPACE;
+	ASSERT_FAIL(jail_clone_flags(&raising, &flags, &err), ERR_SYSTEM);
+	ASSERT_EQ(page->report.failed, STEP_IPC_NAMESPACE);
+}
+
+TEST(a_failed_clone_is_one_failed_step)
+{
+	auto_free struct cell_page *page = xcalloc(1, sizeof(*page));
+	struct raising raising = { .page = page };
+	page->plan = good_plan(MODE_ROOTLESS, NET_NONE);
+	jail_note_clone(&raising, ENOSPC);
+	ASSERT_EQ(page->report.failed, STEP_CELL_USER_NAMESPACE);
+	ASSERT_EQ(page->report.failed_errno, ENOSPC);
+	*page = (struct cell_page){ .plan = good_plan(MODE_ROOT, NET_NONE) };
+	jail_note_clone(&raising, 0);
+	ASSERT_EQ(page->report.failed, STEP_NONE);
+	ASSERT_EQ(page->report.steps[STEP_PID_NAMESPACE].state, STEP_RAISED);
+	ASSERT_EQ(page->report.steps[STEP_CELL_USER_NAMESPACE].state, STEP_NOT_WANTED);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Also of keeper/cgroup_find.c, which finds the site these groups are made at. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/io.h"
+#include "keeper/cgroup.h"
+#include "keeper/machine.h"
+
+static const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 20, .cpus_milli = 500 };
+
+/* A site, a slot nobody else has, and the slot's group. */
+struct setting {
+	struct cgroup_site site;
+	struct slot slot;
+	struct cgroup group;
+};
+
+static void open_setting(struct setting *setting)
+{
+	struct err err = { 0 };
+	cgroup_find(&setting->site);
+	if (setting->site.kind == CGROUP_NONE)
+		SKIP(setting->site.why);
+	if (slot_take(&setting->slot, &err) < 0)
+		SKIP(err.text);
+	ASSERT_OK(
+		cgroup_make(&setting->group, &setting->site, setting->slot.number, &limits, &err));
+}
+
+static void close_setting(struct setting *setting)
+{
+	cgroup_remove(&setting->group);
+	slot_free(&setting->slot);
+	cgroup_site_done(&setting->site);
+}
+
+static int dir_with(const struct setting *setting, enum cgroup_controller controller)
+{
+	for (size_t i = 0; i < setting->site.place_count; i++)
+		if (setting->site.places[i].controllers & (1U << controller))
+			return setting->group.dir_fds[i];
+	FAIL("no hierarchy for controller %d", controller);
+}
+
+static void check_file(int dir_fd, const char *file, const char *want)
+{
+	char text[64];
+	ASSERT(io_read_at(dir_fd, file, text, sizeof(text)) > 0);
+	text[strcspn(text, "\n")] = '\0';
+	if (strcmp(text, want) != 0)
+		FAIL("%s is '%s', not '%s'", file, text, want);
+}
+
+static size_t count_groups(const struct cgroup_site *site, const char *name)
+{
+	struct stat st;
+	size_t count = 0;
+	for (size_t i = 0; i < site->place_count; i++)
+		count += fstatat(site->places[i].parent_fd, name, &st, 0) == 0;
+	return count;
+}
+
+TEST(a_site_has_every_controller_once_on_real_cgroup_mounts)
+{
+	struct cgroup_site site;
+	struct statfs fs;
+	unsigned int have = 0;
+	cgroup_find(&site);
+	if (site.kind == CGROUP_NONE) {
+		ASSERT(site.why[0] && site.place_count == 0);
+		SKIP(site.why);
+	}
+	ASSERT_STR(site.why, "");
+	ASSERT(site.place_count >= 1 && site.place_count <= CGROUP_FDS_MAX);
+	for (size_t i = 0; i < site.place_count; i++) {
+		ASSERT_EQ(have & site.places[i].controllers, 0);
+		have |= site.places[i].controllers;
+		ASSERT_EQ(fstatfs(site.places[i].parent_fd, &fs), 0);
+		ASSERT_EQ(fs.f_type,
+			site.kind == CGROUP_V2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC);
+	}
+	ASSERT_EQ(have, (1U << CGROUP_CONTROLLER_COUNT) - 1);
+	cgroup_site_done(&site);
+	ASSERT_EQ(site.place_count, 0);
+}
+
+TEST(a_new_group_has_its_limits)
+{
+	struct setting setting;
+	open_setting(&setting);
+	int memory_fd = dir_with(&setting, CGROUP_MEMORY);
+	int cpu_fd = dir_with(&setting, CGROUP_CPU);
+	bool is_v2 = setting.site.kind == CGROUP_V2;
+	check_file(memory_fd, is_v2 ? "memory.max" : "memory.limit_in_bytes", "67108864");
+	check_file(dir_with(&setting, CGROUP_PIDS), "pids.max", "21"); /* init is one of them */
+	if (is_v2) {
+		check_file(cpu_fd, "cpu.max", "50000 100000");
+	} else {
+		check_file(cpu_fd, "cpu.cfs_period_us", "100000");
+		check_file(cpu_fd, "cpu.cfs_quota_us", "50000");
+		ASSERT(setting.group.oom_fd >= 0);
+	}
+	close_setting(&setting);
+}
+
+TEST(a_limit_the_kernel_refuses_leaves_no_group)
+{
+	struct setting setting;
+	struct err err = { 0 };
+	struct cgroup_limits bad = limits;
+	bad.pids = INT64_MAX - 1;
+	open_setting(&setting);
+	cgroup_remove(&setting.group);
+	ASSERT_FAIL(cgroup_make(&setting.group, &setting.site, setting.slot.number, &bad, &err),
+		ERR_SYSTEM);
+	ASSERT_HAS(err.text, "pids.max");
+	ASSERT_EQ(count_groups(&setting.site, setting.group.name), 0);
+	close_setting(&setting);
+}
+
+/* Moves a child into the group as init does it: each v1 `tasks`, or v2's cgroup.procs. */
+static void enter(const struct cgroup *group, const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int r = group->site->kind == CGROUP_V2 ? io_write_at(fds[i], "cgroup.procs", "0")
+						       : io_write(fds[i], "0", 1);
+		if (r < 0)
+			_exit(3);
+	}
+}
+
+/* A child in the group that holds 16 MiB, has burnt some CPU and waits for the pipe's end. */
+static pid_t start_member(const struct cgroup *group, int ends[2])
+{
+	struct err err = { 0 };
+	int fds[CGROUP_FDS_MAX];
+	size_t count = 0;
+	char byte = 0;
+	ASSERT_OK(cgroup_entry_fds(group, fds, &count, &err));
+	ASSERT_EQ(count, group->site->place_count);
+	for (size_t i = 0; i < count; i++)
+		ASSERT(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
+	int ready[2];
+	ASSERT_EQ(pipe(ends), 0);
+	ASSERT_EQ(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)close(ends[1]);
+		enter(group, fds, count);
+		memset(xcalloc(16 << 20, 1), 7, 16 << 20);
+		(void)!write(ready[1], "x", 1);
+		_exit(read(ends[0], &byte, 1) == 0 ? 0 : 3);
+	}
+	(void)close(ready[1]);
+	(void)close(ends[0]);
+	for (size_t i = 0; i < count; i++)
+		(void)close(fds[i]);
+	if (read(ready[0], &byte, 1) != 1)
+		FAIL("the child could not enter the group");
+	(void)close(ready[0]);
+	return pid;
+}
+
+TEST(a_group_counts_what_its_member_uses)
+{
+	struct setting setting;
+	struct cgroup_usage usage;
+	int ends[2];
+	int status;
+	open_setting(&setting);
+	cgroup_read(&setting.group, &usage);
+	ASSERT(usage.memory_peak < 1 << 20);
+	ASSERT_EQ(usage.oom_kills, 0);
+	pid_t pid = start_member(&setting.group, ends);
+	cgroup_read(&setting.group, &usage);
+	ASSERT(usage.memory_peak < 0 ||
+		(usage.memory_peak >= 16 << 20 && usage.memory_peak <= limits.memory));
+	ASSERT(usage.cpu_us > 0 && usage.cpu_us < 60000000);
+	ASSERT(usage.pids_peak == -1 || usage.pids_peak == 1);
+	ASSERT_EQ(usage.oom_kills, 0);
+	ASSERT(usage.pids_refused == 0 || usage.pids_refused == -1);
+	ASSERT(cgroup_cpu_us(&setting.group) >= usage.cpu_us);
+	(void)close(ends[1]);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
+	close_setting(&setting);
+}
+
+TEST(removing_a_group_removes_it_from_every_hierarchy)
+{
+	struct setting setting;
+	open_setting(&setting);
+	char name[32];
+	(void)snprintf(name, sizeof(name), "%s", setting.group.name);
+	ASSERT_EQ(count_groups(&setting.site, name), setting.site.place_count);
+	cgroup_remove(&setting.group);
+	ASSERT_EQ(count_groups(&setting.site, name), 0);
+	cgroup_remove(&setting.group); /* once more does no harm */
+	close_setting(&setting);
+}
+
+TEST(removing_a_group_ends_who_is_left_in_it)
+{
+	struct setting setting;
+	int ends[2];
+	int status;
+	open_setting(&setting);
+	pid_t pid = start_member(&setting.group, ends);
+	cgroup_remove(&setting.group);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	ASSERT_EQ(count_groups(&setting.site, setting.group.name), 0);
+	close_setting(&setting);
+}
+
+TEST(making_a_group_replaces_a_stale_one)
+{
+	struct setting setting;
+	struct err err = { 0 };
+	struct cgroup second;
+	const struct cgroup_limits other = { .memory = 32 << 20, .pids = 5 };
+	open_setting(&setting);
+	ASSERT_OK(cgroup_make(&second, &setting.site, setting.slot.number, &other, &err));
+	bool is_v2 = setting.site.kind == CGROUP_V2;
+	for (size_t i = 0; i < setting.site.place_count; i++)
+		if (setting.site.places[i].controllers & (1U << CGROUP_PIDS))
+			check_file(second.dir_fds[i], "pids.max", "6");
+	ASSERT_EQ(second.oom_fd >= 0, !is_v2);
+	cgroup_remove(&second);
+	close_setting(&setting);
+}
+
+TEST(a_sweep_leaves_a_group_whose_slot_is_held)
+{
+	struct setting setting;
+	open_setting(&setting);
+	cgroup_sweep(&setting.site);
+	ASSERT_EQ(count_groups(&setting.site, setting.group.name), setting.site.place_count);
+	close_setting(&setting);
+}
+
+TEST(a_sweep_removes_a_group_whose_slot_is_free)
+{
+	struct setting setting;
+	for (int i = 0; i < 5; i++) {
+		struct slot slot;
+		open_setting(&setting);
+		slot_free(&setting.slot);
+		cgroup_sweep(&setting.site);
+		bool is_gone = count_groups(&setting.site, setting.group.name) == 0;
+		if (is_gone)
+			return;
+		/* another cell may have been quicker to take the slot */
+		if (slot_take_number(&slot, setting.slot.number))
+			FAIL("%s is still there", setting.group.name);
+	}
+	SKIP("every freed slot was taken at once");
+}
