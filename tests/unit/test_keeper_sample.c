@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampled process is a child that plays the cell's init. What it does it does in children of
+ * its own, and tells when it is done; then it waits to be killed, and its children with it.
+ */
+#include "unit/test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "keeper/sample.h"
+
+enum { MB = 1 << 20, PART = 32 * MB };
+
+static const int64_t no_limit = INT64_MAX;
+
+struct init {
+	pid_t pid;
+	int pidfd;
+};
+
+static int ready_fd;
+
+/* A child of the caller that does `work`, says so and waits. */
+static void start_worker(void (*work)(void))
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+	if (pid != 0)
+		return;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	if (work)
+		work();
+	(void)!write(ready_fd, "x", 1);
+	for (;;)
+		(void)pause();
+}
+
+static void start_init(struct init *init, void (*play)(void), int workers)
+{
+	int ends[2];
+	char byte;
+	ASSERT_EQ(pipe(ends), 0);
+	init->pid = fork();
+	if (init->pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ready_fd = ends[1];
+		play();
+		for (;;)
+			(void)pause();
+	}
+	ASSERT(init->pid > 0);
+	init->pidfd = (int)syscall(SYS_pidfd_open, init->pid, 0);
+	ASSERT(init->pidfd >= 0);
+	for (int i = 0; i < workers; i++)
+		ASSERT_EQ(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static void stop_init(struct init *init)
+{
+	(void)kill(init->pid, SIGKILL);
+	(void)waitpid(init->pid, NULL, 0);
+	(void)close(init->pidfd);
+}
+
+static char *touch(size_t size, int flags)
+{
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		_exit(3);
+	memset(memory, 7, size);
+	return memory;
+}
+
+static void touch_part(void)
+{
+	(void)touch(PART, MAP_PRIVATE);
+}
+
+static void play_one(void)
+{
+	start_worker(touch_part);
+}
+
+static void play_idle(void)
+{
+	start_worker(NULL);
+}
+
+TEST(what_a_child_touches_is_seen)
+{
+	struct init idle, busy;
+	struct sample before, after;
+	start_init(&idle, play_idle, 1);
+	sample_take(idle.pidfd, -1, no_limit, &before);
+	start_init(&busy, play_one, 1);
+	sample_take(busy.pidfd, -1, no_limit, &after);
+	ASSERT_EQ(after.processes, 1);
+	ASSERT(after.memory >= before.memory + PART);
+	ASSERT(after.memory < before.memory + PART + 16 * MB);
+	/* looking closer finds as much */
+	sample_take(busy.pidfd, -1, 1, &after);
+	ASSERT(after.memory >= PART && after.memory < PART + 64 * MB);
+	stop_init(&idle);
+	stop_init(&busy);
+}
+
+static void play_readers(void)
+{
+	touch_part();
+	for (int i = 0; i < 3; i++)
+		start_worker(NULL);
+}
+
+TEST(pages_of_forked_readers_count_once_above_the_limit)
+{
+	struct init init;
+	struct sample rough, exact;
+	start_init(&init, play_readers, 3);
+	sample_take(init.pidfd, -1, no_limit, &rough);
+	ASSERT_EQ(rough.processes, 3);
+	ASSERT(rough.memory >= 4LL * PART);
+	sample_take(init.pidfd, -1, 2LL * PART, &exact);
+	ASSERT(exact.memory >= PART);
+	ASSERT(exact.memory < 2LL * PART);
+	stop_init(&init);
+}
+
+static void touch_shared(void)
+{
+	(void)touch(PART, MAP_SHARED);
+}
+
+static void play_shared(void)
+{
+	start_worker(touch_shared);
+}
+
+TEST(shared_anonymous_memory_is_seen)
+{
+	struct init init;
+	struct sample sample;
+	start_init(&init, play_shared, 1);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT(sample.memory >= PART);
+	sample_take(init.pidfd, -1, 1, &sample);
+	ASSERT(sample.memory >= PART);
+	stop_init(&init);
+}
+
+static void *fork_in_a_thread(void *unused)
+{
+	start_worker(touch_part);
+	for (;;)
+		(void)pause();
+	return unused;
+}
+
+static void play_thread(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, fork_in_a_thread, NULL) != 0)
+		_exit(3);
+}
+
+TEST(the_child_of_a_thread_is_seen)
+{
+	struct init init;
+	struct sample sample;
+	start_init(&init, play_thread, 1);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT_EQ(sample.processes, 1);
+	ASSERT(sample.memory >= PART);
+	stop_init(&init);
+}
+
+static void nest(void)
+{
+	start_worker(touch_part);
+}
+
+static void play_nested(void)
+{
+	start_worker(nest);
+}
+
+TEST(a_grandchild_is_seen)
+{
+	struct init init;
+	struct sample sample;
+	start_init(&init, play_nested, 2);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT_EQ(sample.processes, 2);
+	ASSERT(sample.memory >= PART);
+	stop_init(&init);
+}
+
+static void fill_memfd(void)
+{
+	static char chunk[MB];
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	for (int i = 0; fd >= 0 && i < PART / MB; i++)
+		if (write(fd, chunk, sizeof(chunk)) != (ssize_t)sizeof(chunk))
+			_exit(3);
+	start_worker(NULL); /* shares the descriptor */
+}
+
+static void play_memfd(void)
+{
+	start_worker(fill_memfd);
+}
+
+TEST(a_memory_file_that_is_not_mapped_counts_once)
+{
+	struct init idle, init;
+	struct sample before, after;
+	start_init(&idle, play_nested, 2);
+	sample_take(idle.pidfd, -1, 1, &before);
+	start_init(&init, play_memfd, 2);
+	sample_take(init.pidfd, -1, no_limit, &after);
+	ASSERT_EQ(after.processes, 2);
+	ASSERT(after.memory >= PART);
+	sample_take(init.pidfd, -1, 1, &after);
+	ASSERT(after.memory >= PART);
+	ASSERT(after.memory < before.memory + PART / 2);
+	stop_init(&idle);
+	stop_init(&init);
+}
+
+static void burn(void)
+{
+	struct timespec used;
+	do {
+		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	} while (used.tv_sec == 0 && used.tv_nsec < 200000000);
+}
+
+static void burn_and_die(void)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		burn();
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+static void play_burn(void)
+{
+	start_worker(burn);
+	start_worker(burn_and_die);
+}
+
+TEST(cpu_time_counts_of_the_living_and_the_reaped)
+{
+	struct init idle, init;
+	struct sample sample;
+	start_init(&idle, play_idle, 1);
+	sample_take(idle.pidfd, -1, no_limit, &sample);
+	ASSERT(sample.cpu_us < 100000);
+	start_init(&init, play_burn, 2);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT(sample.cpu_us >= 350000); /* 400 ms in ticks of 10 ms */
+	ASSERT(sample.cpu_us < 1000000);
+	stop_init(&idle);
+	stop_init(&init);
+}
+
+TEST(a_dead_init_gives_zeros)
+{
+	struct init init;
+	struct sample sample = { 1, 2, 3 };
+	start_init(&init, play_idle, 1);
+	(void)kill(init.pid, SIGKILL);
+	ASSERT_EQ(waitpid(init.pid, NULL, 0), init.pid);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT(sample.memory == 0 && sample.cpu_us == 0 && sample.processes == 0);
+	sample_take(-1, -1, no_limit, &sample);
+	ASSERT_EQ(sample.memory, 0);
+	(void)close(init.pidfd);
+}
+
+TEST(the_files_of_the_workspace_are_memory_too)
+{
+	struct init init;
+	struct sample without, with;
+	auto_fd int fd = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char name[] = "/dev/shm/hotcell-test-XXXXXX";
+	int file_fd = fd < 0 ? -1 : mkstemp(name);
+	if (file_fd < 0)
+		SKIP("no tmpfs at /dev/shm");
+	(void)unlink(name);
+	start_init(&init, play_idle, 1);
+	sample_take(init.pidfd, -1, no_limit, &without);
+	ASSERT_EQ(posix_fallocate(file_fd, 0, 8 * MB), 0);
+	sample_take(init.pidfd, fd, no_limit, &with);
+	ASSERT(with.memory >= without.memory + 8 * MB);
+	stop_init(&init);
+}
