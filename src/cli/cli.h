@@ -53,5 +53,9 @@ int cli_fail(const struct err *err);
  * exit status. */
 int cli_read_simple(const struct command *command, int argc, char **argv, bool *ret_json);
 
+/* Writes all of it to `fd`, whether that blocks or not. Gives up with -EINTR when `interrupt_fd`
+ * (-1: none) becomes readable, so that a reader who never reads cannot hold us. */
+int cli_write(int fd, const char *text, size_t len, int interrupt_fd);
+
 /* Prints text that may carry foreign bytes, made safe when the stream is a terminal. */
 void cli_print(FILE *stream, const char *text, size_t len);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hotcell: finds the command and runs it. */
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "cli/cli.h"
@@ -40,6 +42,20 @@ static int refuse_command(const char *name)
 	return cli_fail(&err);
 }
 
+/* What was printed but could not be written, as on a full disk, is no success; a reader who left
+ * early, as head does, had what he wanted. */
+static int finish(int status)
+{
+	struct err err = { 0 };
+	struct pollfd reader = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	if (poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR))
+		return status;
+	(void)err_set(&err, ERR_SYSTEM, "the answer could not be written to standard output");
+	return cli_fail(&err);
+}
+
 int main(int argc, char **argv)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -49,13 +65,13 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 		strcmp(argv[1], "help") == 0)
-		return show_help(stdout);
+		return finish(show_help(stdout));
 	if (strcmp(argv[1], "--version") == 0) {
 		(void)printf("hotcell %s\n", HOTCELL_VERSION);
-		return 0;
+		return finish(0);
 	}
 	for (size_t i = 0; i < COUNT_OF(commands); i++)
 		if (strcmp(argv[1], commands[i]->name) == 0)
-			return commands[i]->run(commands[i], argc - 1, argv + 1);
+			return finish(commands[i]->run(commands[i], argc - 1, argv + 1));
 	return refuse_command(argv[1]);
 }

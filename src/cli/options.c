@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options and help, both from the spec's field table and the command's own few. */
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -181,6 +184,27 @@ int cli_read_simple(const struct command *command, int argc, char **argv, bool *
 	if (!line.has_help)
 		return -1;
 	cli_help(command, own, COUNT_OF(own), false, NULL);
+	return 0;
+}
+
+int cli_write(int fd, const char *text, size_t len, int interrupt_fd)
+{
+	while (len > 0) {
+		struct pollfd fds[] = {
+			{ .fd = fd, .events = POLLOUT },
+			{ .fd = interrupt_fd, .events = POLLIN },
+		};
+		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			return -EINTR;
+		/* a pipe that polls writable takes this much without blocking */
+		ssize_t n = write(fd, text, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
 	return 0;
 }
 

@@ -89,21 +89,21 @@ static void render_event(
 }
 
 /* What a stream held back, hoping for the rest of a character, comes out at the end. */
-static void finish_rendering(struct rendering *rendering, bool is_stream)
+static void finish_rendering(struct rendering *rendering, bool is_stream, int interrupt_fd)
 {
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		size_t len = 0;
-		FILE *file = stream == STREAM_OUT || is_stream ? stdout : stderr;
+		int fd = stream == STREAM_OUT || is_stream ? STDOUT_FILENO : STDERR_FILENO;
 		if (is_stream) {
 			auto_free char *text = utf8_stream_end(&rendering->streams[stream], &len);
 			if (len == 0)
 				continue;
 			auto_free char *line = event_to_json(rendering->id, rendering->seq++,
 				stream == STREAM_OUT ? "stdout" : "stderr", text, len);
-			(void)fputs(line, file);
+			(void)cli_write(fd, line, strlen(line), interrupt_fd);
 		} else if (rendering->is_terminal[stream]) {
 			auto_free char *text = utf8_visible_end(&rendering->views[stream], &len);
-			(void)fwrite(text, 1, len, file);
+			(void)cli_write(fd, text, len, interrupt_fd);
 		}
 	}
 }
@@ -122,13 +122,17 @@ static void choose_outlet(
 	rendering->is_terminal[STREAM_ERR] = isatty(STDERR_FILENO);
 }
 
+/* Signals that end a run; not those our caller ignores, as nohup does. */
 static int open_interrupts(void)
 {
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t signals;
 	(void)sigemptyset(&signals);
-	(void)sigaddset(&signals, SIGINT);
-	(void)sigaddset(&signals, SIGTERM);
-	(void)sigaddset(&signals, SIGHUP);
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		struct sigaction action;
+		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			(void)sigaddset(&signals, numbers[i]);
+	}
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -222,18 +226,36 @@ static void print_words(const struct result *result)
 				result->files[i].refused);
 }
 
-static void print_result(
-	const struct run_line *line, const struct result *result, struct rendering *rendering)
+/* 0, or -errno when the result did not reach its reader. */
+static int print_result(const struct run_line *line, const struct result *result,
+	struct rendering *rendering, int interrupt_fd)
 {
 	auto_free char *json =
 		result_to_json(result, &line->spec, !line->is_stream && isatty(STDOUT_FILENO));
-	if (line->is_stream) {
-		auto_free char *event =
-			event_to_json(result->id, rendering->seq, "done", json, strlen(json));
-		(void)fputs(event, stdout);
-	} else {
-		(void)printf("%s\n", json);
-	}
+	auto_free char *text = line->is_stream ? event_to_json(result->id, rendering->seq, "done",
+							 json, strlen(json))
+					       : xasprintf("%s\n", json);
+	return cli_write(STDOUT_FILENO, text, strlen(text), interrupt_fd);
+}
+
+/* The exit status when the result could not be told: a reader who left knows it himself. */
+static int judge_telling(int told, int status)
+{
+	struct err err = { 0 };
+	if (told == -EINTR)
+		return 128 + SIGINT;
+	if (told == 0 || told == -EPIPE)
+		return status;
+	(void)err_sys(&err, -told, "write the result");
+	return cli_fail(&err);
+}
+
+/* The signal that ended the run has done its work; the next one is news. */
+static void forget_interrupts(int interrupt_fd)
+{
+	struct signalfd_siginfo info;
+	while (read(interrupt_fd, &info, sizeof(info)) > 0)
+		;
 }
 
 static int run_spec(struct run_line *line)
@@ -250,21 +272,21 @@ static int run_spec(struct run_line *line)
 	if (line->is_stream) {
 		auto_free char *event =
 			event_to_json(result.id, rendering.seq++, "status", "running", 7);
-		(void)fputs(event, stdout);
-		(void)fflush(stdout);
+		(void)cli_write(STDOUT_FILENO, event, strlen(event), wishes.interrupt_fd);
 	}
+	int told = 0;
 	int r = engine_run(&line->spec, &wishes, &result, &report, &rest, &err);
-	finish_rendering(&rendering, line->is_stream);
+	forget_interrupts(wishes.interrupt_fd);
+	finish_rendering(&rendering, line->is_stream, wishes.interrupt_fd);
 	if (line->is_explain)
 		print_explain(&report);
 	if (r < 0)
 		(void)cli_fail(&err);
 	if (line->is_json)
-		print_result(line, &result, &rendering);
+		told = print_result(line, &result, &rendering, wishes.interrupt_fd);
 	else
 		print_words(&result);
-	int status = result_exit_code(&result);
-	(void)fflush(stdout);
+	int status = judge_telling(told, result_exit_code(&result));
 	engine_clean(&rest);
 	own_close(&wishes.interrupt_fd);
 	result_done(&result);
@@ -284,7 +306,7 @@ static int refuse_line(int argc, char **argv, struct run_line *line, const struc
 		result_init(&result);
 		result.status = STATUS_SETUP_ERROR;
 		result_set_error(&result, "setup", "%s", err->text);
-		print_result(line, &result, &rendering);
+		(void)print_result(line, &result, &rendering, -1);
 		result_done(&result);
 	}
 	return cli_fail(err);
