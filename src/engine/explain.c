@@ -85,6 +85,17 @@ static bool has_denial(const struct result *result, const char *layer)
 	return false;
 }
 
+/* Whether a directory of the host can be mounted where this file would be. */
+static bool can_be_mounted(const char *file)
+{
+	auto_free char *dir = xstrdup(file);
+	char *slash = strrchr(dir, '/');
+	slash[slash == dir] = '\0';
+	const struct pair mount = { .from = dir, .to = dir };
+	auto_free char *target = spec_mount_target(&mount);
+	return target != NULL;
+}
+
 static void read_error(const struct error_text *known, const char *line, size_t len, const char *at,
 	const struct spec *spec, struct result *result)
 {
@@ -97,8 +108,10 @@ static void read_error(const struct error_text *known, const char *line, size_t 
 		bool is_proc = strncmp(denial.target, "/proc/", 6) == 0;
 		if (!is_write && is_own_path(denial.target) && !is_proc)
 			return;
-		if (is_proc && spec->proc != PROC_MASKED)
-			option = "--proc masked";
+		if (is_proc)
+			option = spec->proc == PROC_MASKED ? "" : "--proc masked";
+		if (is_write && !can_be_mounted(denial.target))
+			option = ""; /* the cell's own: nothing would help */
 	} else if (has_denial(result, known->layer)) {
 		return; /* the kernel's own count says more */
 	}
