@@ -125,6 +125,7 @@ class Person:
         for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             if variable in os.environ:
                 self.env[variable] = os.environ[variable]
+        self.stale_before = set(stale_cgroups())  # somebody else's, from before
         self.dir = None  # a fresh one for each test
         self.dir_count = 0
 
@@ -405,7 +406,8 @@ def leftovers(person, mounts_before=frozenset()):
     found = [f"process {line}" for line in processes_of(person)]
     found += [f"mount {line}" for line in mounts() - mounts_before]
     if person.is_root:
-        found += [f"cgroup {path}" for path in stale_cgroups() if os.path.exists(path)]
+        found += [f"cgroup {path}" for path in stale_cgroups()
+                  if path not in person.stale_before and os.path.exists(path)]
         if os.path.isdir("/run/hotcell"):
             found += [f"file /run/hotcell/{name}" for name in os.listdir("/run/hotcell")
                       if name != "slots"]
@@ -484,7 +486,7 @@ class Suite:
             return
         except Failure as why:
             self.failed += 1
-            self.tell(f"not ok {text}: {why}")
+            self.tell(f"not ok {text}: {why} ({time.monotonic() - started:.1f} s)")
             return
         except Exception:  # a test that breaks is a failed one
             self.failed += 1
