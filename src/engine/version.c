@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "engine/engine.h"
@@ -63,12 +64,11 @@ static int open_memory(void)
 
 static void remember(int dir_fd, const char *key, const char *version)
 {
-	char self[64];
-	auto_fd int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0 || io_write(fd, version, strlen(version)) < 0)
-		return;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	(void)linkat(AT_FDCWD, self, dir_fd, key, AT_SYMLINK_FOLLOW);
+	struct aside aside;
+	if (aside_open(&aside, dir_fd, 0644) == 0 &&
+		io_write(aside.fd, version, strlen(version)) == 0)
+		(void)aside_name(&aside, key);
+	aside_drop(&aside);
 }
 
 static bool ask(

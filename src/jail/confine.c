@@ -54,15 +54,21 @@ int raise_uid(struct raising *raising, struct err *err)
 	return 0;
 }
 
-int raise_capabilities(struct raising *raising, struct err *err)
+static int drop_capabilities(struct err *err)
 {
-	(void)raising;
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return err_sys(err, errno, "clear the ambient capabilities");
 	if (syscall(SYS_capset, &head, none) < 0)
 		return err_sys(err, errno, "drop the capabilities");
+	return 0;
+}
+
+int raise_capabilities(struct raising *raising, struct err *err)
+{
+	(void)raising;
+	TRY(drop_capabilities(err));
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
 			return err_set(
@@ -100,13 +106,13 @@ static int load_unwatched(const struct filter *filter)
 	return load_filter(code, filter->len, 0);
 }
 
-/* System V shared memory belongs to no process and lives on when nobody has it attached: where no
- * cgroup counts it, nobody would. */
+/* Memory that belongs to no process, mapped or not: where no cgroup counts it, nobody would. */
 static int forbid_uncounted(void)
 {
 	const struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_shmget, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_shmget, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -167,7 +173,7 @@ int raise_init_guard(struct raising *raising, struct err *err)
 {
 	const struct filter *filter = &filters[FILTER_INIT];
 	TRY(become_user(&raising->page->plan, err));
-	TRY(raise_capabilities(raising, err));
+	TRY(drop_capabilities(err));
 	TRY(raise_no_new_privs(raising, err));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_sys(err, errno, "make init untraceable");

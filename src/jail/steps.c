@@ -230,9 +230,9 @@ void jail_note_clone(struct raising *raising, int sys)
 	}
 }
 
-static bool is_terminated(const char *text, size_t size)
+static bool is_path(const char *text, size_t size)
 {
-	return memchr(text, '\0', size) != NULL;
+	return memchr(text, '\0', size) && text[0] == '/' && !strstr(text, "/../");
 }
 
 /* A plan may leave out only what may be missing; anything else would be a weaker cell. */
@@ -258,9 +258,15 @@ int jail_check_plan(const struct plan *plan, struct err *err)
 		return err_set(err, ERR_BROKEN, "plan with an unknown choice");
 	if (!plan->is_probe && !is_whole(plan))
 		return err_set(err, ERR_BROKEN, "plan without all its walls");
+	/* a tmpfs takes 0 for "as much as you like" */
+	if (plan->disk <= 0 || plan->inodes <= 0 || plan->memory <= 0 || plan->pids <= 0 ||
+		plan->cpu_time_ms < 0)
+		return err_set(err, ERR_BROKEN, "plan without limits");
+	if (plan->wanted & ~jail_steps_of(plan->mode, plan->net))
+		return err_set(err, ERR_BROKEN, "plan with walls of another kind");
 	if (plan->cgroup_fd_count > CGROUP_FDS_MAX)
 		return err_set(err, ERR_BROKEN, "plan with too many cgroups");
-	if (plan->mode == MODE_ROOT && (plan->uid == 0 || plan->gid == 0))
+	if (plan->uid == 0 || plan->gid == 0)
 		return err_set(err, ERR_BROKEN, "plan with root as the cell's user");
 	return 0;
 }
@@ -270,12 +276,12 @@ int jail_check_template(const struct template_page *template, struct err *err)
 	TRY(jail_check_plan(&template->base.plan, err));
 	if (template->mount_count > LIMIT_MOUNTS)
 		return err_set(err, ERR_BROKEN, "template with too many mounts");
-	if (!is_terminated(template->rootfs, sizeof(template->rootfs)))
-		return err_set(err, ERR_BROKEN, "template with an endless root path");
+	if (!is_path(template->rootfs, sizeof(template->rootfs)))
+		return err_set(err, ERR_BROKEN, "template with a bad root path");
 	for (uint32_t i = 0; i < template->mount_count; i++) {
 		const struct plan_mount *mount = &template->mounts[i];
-		if (!is_terminated(mount->from, sizeof(mount->from)) ||
-			!is_terminated(mount->to, sizeof(mount->to)) || mount->to[0] != '/')
+		if (!is_path(mount->from, sizeof(mount->from)) ||
+			!is_path(mount->to, sizeof(mount->to)))
 			return err_set(err, ERR_BROKEN, "template with a bad mount path");
 	}
 	return 0;

@@ -16,7 +16,7 @@ enum { NOTE_ROOM = 64 };
 
 void capture_init(struct capture *capture, size_t cap)
 {
-	*capture = (struct capture){ .cap = cap, .spill_dir_fd = -1, .spill_fd = -1 };
+	*capture = (struct capture){ .cap = cap, .spill_dir_fd = -1, .spill = { .fd = -1 } };
 	/* the head alone may have to hold everything up to the cap */
 	capture->head_cap = cap;
 	capture->tail_cap = cap > (size_t)4 * NOTE_ROOM ? (cap - NOTE_ROOM) / 2 : 0;
@@ -27,8 +27,8 @@ void capture_done(struct capture *capture)
 	free(capture->head);
 	free(capture->tail);
 	free(capture->spill_path);
+	aside_drop(&capture->spill);
 	own_close(&capture->spill_dir_fd);
-	own_close(&capture->spill_fd);
 }
 
 int capture_spill(struct capture *capture, const char *dir, const char *name, struct err *err)
@@ -36,10 +36,9 @@ int capture_spill(struct capture *capture, const char *dir, const char *name, st
 	capture->spill_dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (capture->spill_dir_fd < 0)
 		return err_sys(err, errno, "--spill: open the directory '%s'", dir);
-	capture->spill_fd =
-		openat(capture->spill_dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (capture->spill_fd < 0)
-		return err_sys(err, errno, "--spill: make a file in '%s'", dir);
+	int r = aside_open(&capture->spill, capture->spill_dir_fd, 0600);
+	if (r < 0)
+		return err_sys(err, -r, "--spill: make a file in '%s'", dir);
 	capture->spill_path = xasprintf("%s/%s", dir, name);
 	return 0;
 }
@@ -67,7 +66,7 @@ static void keep_tail(struct capture *capture, const char *data, size_t len)
 void capture_add(struct capture *capture, const char *data, size_t len)
 {
 	capture->total += (int64_t)len;
-	if (capture->spill_fd >= 0 && io_write(capture->spill_fd, data, len) < 0)
+	if (capture->spill.fd >= 0 && io_write(capture->spill.fd, data, len) < 0)
 		capture->has_spill_failed = true;
 	size_t room = capture->head_cap - capture->head_len;
 	size_t first = len < room ? len : room;
@@ -123,15 +122,11 @@ static char *join(const struct capture *capture, size_t *ret_len)
 
 static int name_spill(struct capture *capture, struct err *err)
 {
-	char self[64];
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", capture->spill_fd);
-	const char *name = strrchr(capture->spill_path, '/') + 1;
 	if (capture->has_spill_failed)
 		return err_set(err, ERR_LIMIT, "--spill: '%s' could not take the whole output",
 			capture->spill_path);
-	if (linkat(AT_FDCWD, self, capture->spill_dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
-		return err_sys(err, errno, "--spill: name '%s'", capture->spill_path);
-	return 0;
+	int r = aside_name(&capture->spill, strrchr(capture->spill_path, '/') + 1);
+	return r < 0 ? err_sys(err, -r, "--spill: name '%s'", capture->spill_path) : 0;
 }
 
 int capture_finish(struct capture *capture, struct captured *ret, struct err *err)
@@ -145,7 +140,7 @@ int capture_finish(struct capture *capture, struct captured *ret, struct err *er
 		memcpy(ret->text, capture->head ? capture->head : "", capture->head_len);
 		ret->len = capture->head_len;
 	}
-	if (capture->spill_fd < 0)
+	if (capture->spill.fd < 0)
 		return 0;
 	TRY(name_spill(capture, err));
 	ret->spilled_to = take_ptr(&capture->spill_path);

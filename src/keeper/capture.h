@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/aside.h"
 #include "base/err.h"
 #include "model/result.h"
 
@@ -16,16 +17,16 @@ struct capture {
 	size_t tail_len, tail_cap, tail_at;
 	size_t cap;
 	int64_t total;
-	int spill_dir_fd, spill_fd; /* owned; -1: not asked for */
-	char *spill_path;           /* owned */
+	int spill_dir_fd; /* owned; -1: not asked for */
+	struct aside spill;
+	char *spill_path; /* owned */
 	bool has_spill_failed;
 };
 
 void capture_init(struct capture *capture, size_t cap);
 void capture_done(struct capture *capture);
 
-/* Also keeps every byte: in a nameless file that gets its name when the run is over, so that a
- * crash leaves none. */
+/* Also keeps every byte, in a file that gets its name when the run is over. */
 int capture_spill(struct capture *capture, const char *dir, const char *name, struct err *err);
 
 void capture_add(struct capture *capture, const char *data, size_t len);

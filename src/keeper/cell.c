@@ -295,7 +295,7 @@ static int finish(struct cell *cell, struct err *err)
 	TRY(capture_finish(&cell->captures[STREAM_OUT], &result->out, err));
 	TRY(capture_finish(&cell->captures[STREAM_ERR], &result->err, err));
 	return workspace_copy_out(
-		&cell->workspace, &cell->task->spec->outs, cell->task->program, result, err);
+		&cell->workspace, cell->task->spec, cell->task->program, result, err);
 }
 
 static int run_cell(struct cell *cell, struct report *report, struct err *err)

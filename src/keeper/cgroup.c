@@ -233,12 +233,14 @@ void cgroup_sweep(const struct cgroup_site *site)
 		return;
 	rewinddir(dir);
 	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-		char *end = NULL;
+		char name[32];
+		struct slot slot;
 		if (strncmp(entry->d_name, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
 			continue;
-		long number = strtol(entry->d_name + strlen(GROUP_PREFIX), &end, 10);
-		struct slot slot;
-		if (*end != '\0' || number < 0 || number >= SLOT_COUNT ||
+		long number = strtol(entry->d_name + strlen(GROUP_PREFIX), NULL, 10);
+		(void)snprintf(name, sizeof(name), GROUP_PREFIX "%ld", number);
+		/* exactly a name of ours, and nobody's slot */
+		if (strcmp(name, entry->d_name) != 0 || number < 0 || number >= SLOT_COUNT ||
 			!slot_take_number(&slot, (int)number))
 			continue;
 		/* ours while we sweep: no new cell can move in */

@@ -146,7 +146,8 @@ static int copy_any(struct copying *copying, int dir_fd, const char *name, const
 		return err_set(err, ERR_LIMIT, "--file: more than %d files or %d directories deep",
 			LIMIT_TREE_FILES, LIMIT_TREE_DEPTH);
 	auto_fd int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow);
-	if (fd < 0 && errno == ELOOP)
+	/* below what was named, links are not followed and sockets cannot be opened */
+	if (fd < 0 && depth > 0 && (errno == ELOOP || errno == ENXIO))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "--file: open '%s'", name);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/aside.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/beneath.h"
@@ -29,6 +30,7 @@ struct harvest {
 	const char *program;
 	struct result *result;
 	int target_fd;
+	int64_t *budget; /* bytes that may still be written to the host */
 	int visits;
 };
 
@@ -64,56 +66,66 @@ static int make_target_dirs(int target_fd, const char *path)
 	return 0;
 }
 
-/* Never more than the size it had when we looked. */
-static int copy_bytes(int from_fd, int to_fd, int64_t size)
+/* Copies one stretch of data, never more than the budget. */
+static int copy_stretch(int from_fd, int to_fd, int64_t at, int64_t end, int64_t *budget)
 {
 	char chunk[65536];
-	while (size > 0) {
-		size_t want = size < (int64_t)sizeof(chunk) ? (size_t)size : sizeof(chunk);
-		ssize_t n = read(from_fd, chunk, want);
-		if (n < 0)
+	while (at < end) {
+		size_t want =
+			end - at < (int64_t)sizeof(chunk) ? (size_t)(end - at) : sizeof(chunk);
+		ssize_t n = pread(from_fd, chunk, want, at);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		*budget -= n;
+		if (*budget < 0)
+			return -EDQUOT;
+		if (lseek(to_fd, at, SEEK_SET) < 0)
 			return -errno;
-		if (n == 0)
-			return 0;
 		int r = io_write(to_fd, chunk, (size_t)n);
 		if (r < 0)
 			return r;
-		size -= n;
+		at += n;
 	}
 	return 0;
 }
 
-/* Written under a nameless inode first: a reader of the directory sees the whole file or none. */
+/* Holes stay holes: a cell can make files of any length out of nothing. */
+static int copy_bytes(int from_fd, int to_fd, int64_t size, int64_t *budget)
+{
+	int64_t at = 0;
+	while (at < size) {
+		int64_t start = lseek(from_fd, at, SEEK_DATA);
+		if (start < 0)
+			break; /* nothing but a hole is left */
+		int64_t end = lseek(from_fd, start, SEEK_HOLE);
+		end = end < 0 || end > size ? size : end;
+		int r = copy_stretch(from_fd, to_fd, start, end, budget);
+		if (r < 0)
+			return r;
+		at = end;
+	}
+	return ftruncate(to_fd, size) < 0 ? -errno : 0;
+}
+
 static int save(struct harvest *harvest, int from_fd, const struct stat *st, const char *path)
 {
-	char self[64];
-	char aside[PATH_MAX];
+	struct aside aside = { .fd = -1 };
 	int r = make_target_dirs(harvest->target_fd, path);
 	if (r < 0)
 		return r;
-	mode_t mode = st->st_mode & 0100 ? 0755 : 0644;
-	auto_fd int fd = openat(harvest->target_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-	if (fd < 0)
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+	auto_fd int dir_fd =
+		openat(harvest->target_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir_fd < 0)
 		return -errno;
-	r = copy_bytes(from_fd, fd, st->st_size);
-	if (r < 0)
-		return r;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (linkat(AT_FDCWD, self, harvest->target_fd, path, AT_SYMLINK_FOLLOW) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return -errno;
-	if ((size_t)snprintf(aside, sizeof(aside), "%s.hotcell-%d", path, getpid()) >=
-		sizeof(aside))
-		return -ENAMETOOLONG;
-	if (linkat(AT_FDCWD, self, harvest->target_fd, aside, AT_SYMLINK_FOLLOW) < 0)
-		return -errno;
-	if (renameat(harvest->target_fd, aside, harvest->target_fd, path) < 0) {
-		r = -errno;
-		(void)unlinkat(harvest->target_fd, aside, 0);
-		return r;
-	}
-	return 0;
+	r = aside_open(&aside, dir_fd, st->st_mode & 0100 ? 0755 : 0644);
+	if (r == 0)
+		r = copy_bytes(from_fd, aside.fd, st->st_size, harvest->budget);
+	if (r == 0)
+		r = aside_name(&aside, slash ? slash + 1 : path);
+	aside_drop(&aside);
+	return r;
 }
 
 static void take_file(struct harvest *harvest, int dir_fd, const char *name, const char *path)
@@ -130,7 +142,8 @@ static void take_file(struct harvest *harvest, int dir_fd, const char *name, con
 	}
 	int r = save(harvest, fd, &st, path);
 	if (r < 0) {
-		refuse(harvest, path, strerror(-r));
+		refuse(harvest, path,
+			r == -EDQUOT ? "more than the cell's disk in all" : strerror(-r));
 		return;
 	}
 	struct out_file *file = add_file(harvest, path);
@@ -197,21 +210,20 @@ static void walk(struct harvest *harvest, int dir_fd, const char *path, int dept
 }
 
 static int take_out(const struct workspace *workspace, const struct pair *out, const char *program,
-	struct result *result, struct err *err)
+	int64_t *budget, struct result *result, struct err *err)
 {
 	const char *to = out->to ? out->to : ".";
+	bool is_tmp = false;
+	auto_free char *pattern = spec_out_pattern(out, &is_tmp);
+	if (!pattern)
+		return err_set(
+			err, ERR_INVALID, "--out: '%s' names nothing in the cell", out->from);
 	struct harvest harvest = { .out = out,
-		.root = "home",
-		.pattern = out->from,
-		.program = program,
+		.root = is_tmp ? "tmp" : "home",
+		.pattern = pattern,
+		.program = is_tmp ? NULL : program,
+		.budget = budget,
 		.result = result };
-	if (strncmp(out->from, "/home/user/", 11) == 0)
-		harvest.pattern += 11;
-	else if (strncmp(out->from, "/tmp/", 5) == 0) {
-		harvest.root = "tmp";
-		harvest.pattern += 5;
-		harvest.program = NULL;
-	}
 	if (mkdir(to, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "--out: create '%s'", to);
 	auto_fd int target_fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -225,15 +237,18 @@ static int take_out(const struct workspace *workspace, const struct pair *out, c
 	walk(&harvest, root_fd, "", 0, false);
 	if (result->file_count == before)
 		result_warn(result, "--out: nothing in the cell matches '%s'", out->from);
+	if (result->file_count >= LIMIT_TREE_FILES)
+		result_warn(result, "--out: took %d files and stopped", LIMIT_TREE_FILES);
 	if (harvest.visits >= VISIT_MAX)
 		result_warn(result, "--out: looked at %d entries and stopped", VISIT_MAX);
 	return 0;
 }
 
-int workspace_copy_out(const struct workspace *workspace, const struct pairs *outs,
+int workspace_copy_out(const struct workspace *workspace, const struct spec *spec,
 	const char *program, struct result *result, struct err *err)
 {
-	for (size_t i = 0; i < outs->count; i++)
-		TRY(take_out(workspace, &outs->items[i], program, result, err));
+	int64_t budget = spec->disk; /* no honest run has more to give */
+	for (size_t i = 0; i < spec->outs.count; i++)
+		TRY(take_out(workspace, &spec->outs.items[i], program, &budget, result, err));
 	return 0;
 }

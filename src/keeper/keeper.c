@@ -108,6 +108,11 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec,
 	plan->is_resident = keeper->is_resident;
 	plan->net = (enum net_mode)spec->net;
 	plan->wanted = jail_steps_of(plan->mode, plan->net);
+	plan->disk = spec->disk;
+	plan->inodes = spec->inodes;
+	plan->pids = spec->pids;
+	plan->memory = spec->memory;
+	plan->cpu_time_ms = spec->cpu_time_ms;
 	plan->uid = plan->gid = keeper->mode == MODE_ROOT
 					? (uint32_t)(SLOT_UID_BASE + keeper->slot.number)
 					: ROOTLESS_UID;

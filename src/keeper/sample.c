@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel's own accounts, read from outside: cheap ones each time, exact ones only when the
- * cheap ones say that the limit is passed. What no file shows, like the buffers of sockets, is
- * bounded by the number of descriptors instead.
+ * cheap ones say that the limit is passed. What no file shows is bounded elsewhere: the buffers of
+ * sockets by the number of descriptors, memory without a process by the filter.
  */
 #include "keeper/sample.h"
 
@@ -12,20 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/io.h"
 #include "base/own.h"
 
-enum { PROCESSES_MAX = 4096, MEMFDS_MAX = 512 };
+enum { PROCESSES_MAX = 4096, CHILDREN_MAX = 1 << 20 };
 
 struct census {
 	pid_t pids[PROCESSES_MAX];
 	size_t count;
-	ino_t memfds[MEMFDS_MAX]; /* those counted already: a fork shares them */
-	size_t memfd_count;
 };
 
 static pid_t pid_of(int pidfd)
@@ -39,7 +37,8 @@ static pid_t pid_of(int pidfd)
 	return at ? (pid_t)strtol(at + 4, NULL, 10) : -1;
 }
 
-/* "VmPTE:     44 kB" -> bytes; 0 when there is no such line. */
+/* "VmPTE:     44 kB" -> bytes; 0 when there is no such line. The key begins with the newline before
+ * it, for a process may call itself anything but that. */
 static int64_t kilobytes(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -65,57 +64,34 @@ static int64_t cpu_of(pid_t pid)
 	return (ticks[0] + ticks[1] + ticks[2] + ticks[3]) * (1000000 / sysconf(_SC_CLK_TCK));
 }
 
+/* A list that was cut could end in the first digits of a stranger's number: it counts whole or not
+ * at all. */
+static void add_list(struct census *census, int dir_fd, const char *name)
+{
+	auto_buf struct buf list;
+	buf_init(&list, CHILDREN_MAX);
+	auto_fd int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || buf_read(&list, fd) < 0 || list.len == 0)
+		return;
+	char *save = NULL;
+	for (char *child = strtok_r(list.data, " ", &save); child && census->count < PROCESSES_MAX;
+		child = strtok_r(NULL, " ", &save))
+		census->pids[census->count++] = (pid_t)strtol(child, NULL, 10);
+}
+
 /* Each thread has children of its own. */
 static void add_children(struct census *census, pid_t pid)
 {
 	char path[64];
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	auto_dir DIR *dir = opendir(path);
-	if (!dir)
-		return;
-	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
 		char name[300];
-		char text[8192];
 		if (entry->d_name[0] == '.')
 			continue;
 		(void)snprintf(name, sizeof(name), "%s/children", entry->d_name);
-		if (io_read_at(dirfd(dir), name, text, sizeof(text)) <= 0)
-			continue;
-		char *save = NULL;
-		for (char *child = strtok_r(text, " ", &save);
-			child && census->count < PROCESSES_MAX; child = strtok_r(NULL, " ", &save))
-			census->pids[census->count++] = (pid_t)strtol(child, NULL, 10);
+		add_list(census, dirfd(dir), name);
 	}
-}
-
-static bool is_counted(struct census *census, ino_t inode)
-{
-	for (size_t i = 0; i < census->memfd_count; i++)
-		if (census->memfds[i] == inode)
-			return true;
-	if (census->memfd_count < MEMFDS_MAX)
-		census->memfds[census->memfd_count++] = inode;
-	return false;
-}
-
-/* Memory files that are open but not mapped are in nobody's resident set. */
-static int64_t memfds_of(struct census *census, pid_t pid)
-{
-	char path[64];
-	int64_t bytes = 0;
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	auto_dir DIR *dir = opendir(path);
-	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
-		char target[16];
-		struct stat st;
-		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
-		if (n < 7 || strncmp(target, "/memfd:", 7) != 0)
-			continue;
-		if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
-			!is_counted(census, st.st_ino))
-			bytes += st.st_blocks * 512;
-	}
-	return bytes;
 }
 
 static int64_t files_of(int workspace_fd)
@@ -132,28 +108,32 @@ static int64_t rough_memory(const struct census *census)
 	for (size_t i = 0; i < census->count; i++) {
 		char text[4096];
 		if (read_file(census->pids[i], "status", text, sizeof(text)))
-			bytes += kilobytes(text, "VmRSS:") + kilobytes(text, "VmPTE:");
+			bytes += kilobytes(text, "\nVmRSS:") + kilobytes(text, "\nVmPTE:");
 	}
 	return bytes;
 }
 
-/* Shared pages count once; of what is mapped from files, only what is memory. */
-static int64_t exact_memory(struct census *census, int64_t files)
+/* Shared pages count once; of what is mapped from files, only what is memory. A process that makes
+ * itself unreadable pays for all it has. */
+static int64_t exact_memory(const struct census *census, int64_t files)
 {
 	int64_t own = 0;
 	int64_t shared = 0;
-	int64_t memfds = 0;
 	for (size_t i = 0; i < census->count; i++) {
-		char text[4096];
-		if (read_file(census->pids[i], "status", text, sizeof(text)))
-			own += kilobytes(text, "VmPTE:");
-		if (read_file(census->pids[i], "smaps_rollup", text, sizeof(text))) {
-			own += kilobytes(text, "Pss_Anon:");
-			shared += kilobytes(text, "Pss_Shmem:");
+		char status[4096];
+		char rollup[4096];
+		if (!read_file(census->pids[i], "status", status, sizeof(status)))
+			continue;
+		own += kilobytes(status, "\nVmPTE:");
+		if (read_file(census->pids[i], "smaps_rollup", rollup, sizeof(rollup))) {
+			own += kilobytes(rollup, "\nPss_Anon:");
+			shared += kilobytes(rollup, "\nPss_Shmem:");
+		} else {
+			own += kilobytes(status, "\nRssAnon:");
+			shared += kilobytes(status, "\nRssShmem:");
 		}
-		memfds += memfds_of(census, census->pids[i]);
 	}
-	return own + (shared > files + memfds ? shared : files + memfds);
+	return own + (shared > files ? shared : files);
 }
 
 void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct sample *sample)
@@ -164,17 +144,13 @@ void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct 
 	if (census->pids[0] <= 0)
 		return;
 	census->count = 1;
-	int64_t memfds = 0;
 	for (size_t i = 0; i < census->count; i++) {
 		add_children(census, census->pids[i]);
 		sample->cpu_us += cpu_of(census->pids[i]);
-		memfds += memfds_of(census, census->pids[i]);
 	}
 	int64_t files = files_of(workspace_fd);
 	sample->processes = (int64_t)census->count - 1;
-	sample->memory = rough_memory(census) + files + memfds;
-	if (sample->memory > memory_limit) {
-		census->memfd_count = 0;
+	sample->memory = rough_memory(census) + files;
+	if (sample->memory > memory_limit)
 		sample->memory = exact_memory(census, files);
-	}
 }

@@ -188,8 +188,12 @@ static void prepare_wait(const struct cell *cell, struct pollfd *fds)
 	const struct outlet *outlet = &cell->task->outlet;
 	for (int i = 0; i < WAIT_SLOT_COUNT; i++)
 		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
-	fds[WAIT_STATUS].fd = cell->status_fd;
-	fds[WAIT_GATE].fd = cell->gate_fd;
+	/* the payload's word comes first; hearing init only then, and the gate no more, spares us
+	 * being woken for nothing */
+	if (cell->is_ready)
+		fds[WAIT_STATUS].fd = cell->status_fd;
+	else
+		fds[WAIT_GATE].fd = cell->gate_fd;
 	fds[WAIT_LISTENER].fd = cell->listener_fd;
 	fds[WAIT_OOM].fd = cell->has_group ? cell->group.oom_fd : -1;
 	fds[WAIT_INTERRUPT].fd = cell->task->interrupt_fd;
@@ -317,7 +321,8 @@ static int open_gate(struct cell *cell, struct err *err)
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	TRY(open_gate(cell, err));
-	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0) {
+	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
+		(cell->is_ready || cell->gate_fd >= 0)) {
 		struct pollfd fds[WAIT_SLOT_COUNT];
 		int64_t wait_us = check_limits(cell);
 		struct timespec wait = { .tv_sec = wait_us / 1000000,

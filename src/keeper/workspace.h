@@ -27,7 +27,7 @@ int workspace_copy_in(
 
 /* Copies what --out asks for to the host; what cannot be taken is listed with the reason.
  * `program`, the code's own file, is not a result. Call it when the cell is dead. */
-int workspace_copy_out(const struct workspace *workspace, const struct pairs *outs,
+int workspace_copy_out(const struct workspace *workspace, const struct spec *spec,
 	const char *program, struct result *result, struct err *err);
 
 /* True when nothing more can be written: no bytes or no inodes left. */

@@ -152,6 +152,10 @@ char *spec_mount_target(const struct pair *mount);
  * Owned by the caller; NULL when spec_check() refuses it. */
 char *spec_file_target(const struct pair *file);
 
+/* What an entry of outs looks for, relative to /home/user, or to /tmp when *ret_is_tmp. Owned by
+ * the caller; NULL when spec_check() refuses it. */
+char *spec_out_pattern(const struct pair *out, bool *ret_is_tmp);
+
 void strings_add(struct strings *list, const char *text);
 void strings_done(struct strings *list);
 

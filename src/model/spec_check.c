@@ -140,6 +140,15 @@ char *spec_file_target(const struct pair *file)
 	return home_path(into);
 }
 
+char *spec_out_pattern(const struct pair *out, bool *ret_is_tmp)
+{
+	*ret_is_tmp = is_beneath(out->from, "/tmp");
+	if (!*ret_is_tmp)
+		return home_path(out->from);
+	auto_free char *path = normalise(out->from);
+	return path && is_beneath(path, "/tmp") ? xstrdup(path + strlen("/tmp/")) : NULL;
+}
+
 static int check_what_to_run(const struct spec *spec, struct err *err)
 {
 	int count = !!spec->code + !!spec->file + (spec->exec.count > 0);
@@ -251,10 +260,10 @@ static int check_files(const struct spec *spec, struct strings *seen, struct err
 		TRY(claim(seen, "files", path, err));
 	}
 	for (size_t i = 0; i < spec->outs.count; i++) {
-		const char *from = spec->outs.items[i].from;
-		auto_free char *path = is_beneath(from, "/tmp") ? normalise(from) : home_path(from);
+		bool is_tmp = false;
+		auto_free char *path = spec_out_pattern(&spec->outs.items[i], &is_tmp);
 		if (!path)
-			return refuse("outs", from,
+			return refuse("outs", spec->outs.items[i].from,
 				"does not name files beneath /home/user or /tmp (without '..')",
 				ERR_INVALID, err);
 	}
