@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 
 #include "jail/jail.h"
 
@@ -200,9 +201,37 @@ TEST(a_plan_with_root_as_the_cells_user_is_refused)
 	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
 	plan.uid = 0;
 	check_refused(&plan, "root as the cell's user");
-	plan = good_plan(MODE_ROOT, NET_NONE);
+	plan = good_plan(MODE_ROOTLESS, NET_NONE);
 	plan.gid = 0;
 	check_refused(&plan, "root as the cell's user");
+}
+
+TEST(a_plan_without_limits_is_refused)
+{
+	static const size_t limits[] = { offsetof(struct plan, disk), offsetof(struct plan, inodes),
+		offsetof(struct plan, memory), offsetof(struct plan, pids) };
+	static const int64_t none[] = { 0, -1, INT64_MIN };
+	for (size_t i = 0; i < COUNT_OF(limits); i++) {
+		for (size_t j = 0; j < COUNT_OF(none); j++) {
+			struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+			memcpy((char *)&plan + limits[i], &none[j], sizeof(none[j]));
+			check_refused(&plan, "without limits");
+		}
+	}
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.cpu_time_ms = -1; /* 0 is none, as asked for */
+	check_refused(&plan, "without limits");
+}
+
+TEST(a_plan_with_walls_of_another_kind_is_refused)
+{
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	const uint64_t foreign[] = { bit(STEP_NONE), bit(STEP_LOOPBACK), bit(STEP_USER_NAMESPACE),
+		bit(STEP_CELL_USER_NAMESPACE), bit(STEP_ID_COUNT), bit(63) };
+	for (size_t i = 0; i < COUNT_OF(foreign); i++) {
+		plan.wanted = jail_steps_of(MODE_ROOT, NET_NONE) | foreign[i];
+		check_refused(&plan, "walls of another kind");
+	}
 }
 
 TEST(a_plan_with_too_many_cgroups_is_refused)
@@ -270,6 +299,16 @@ static void relative_to(struct plan_mount *mount)
 	(void)snprintf(mount->to, sizeof(mount->to), "mnt/1");
 }
 
+static void relative_from(struct plan_mount *mount)
+{
+	(void)snprintf(mount->from, sizeof(mount->from), "srv/1");
+}
+
+static void climbing_to(struct plan_mount *mount)
+{
+	(void)snprintf(mount->to, sizeof(mount->to), "/mnt/../etc");
+}
+
 static void empty_to(struct plan_mount *mount)
 {
 	mount->to[0] = '\0';
@@ -281,11 +320,13 @@ TEST(a_template_with_endless_or_relative_paths_is_refused)
 	check_bad_mount(endless_from);
 	check_bad_mount(endless_to);
 	check_bad_mount(relative_to);
+	check_bad_mount(relative_from);
+	check_bad_mount(climbing_to);
 	check_bad_mount(empty_to);
 	auto_free struct template_page *template = good_template();
 	memset(template->rootfs, '/', sizeof(template->rootfs));
 	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
-	ASSERT_HAS(err.text, "endless root path");
+	ASSERT_HAS(err.text, "bad root path");
 }
 
 /* The stages that need no kernel: a walk that wants nothing, and one that is made to fail. */

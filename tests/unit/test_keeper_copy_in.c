@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "base/io.h"
 #include "keeper/beneath.h"
@@ -280,4 +282,27 @@ TEST(a_workspace_with_room_is_not_full)
 	set_up();
 	ASSERT(!workspace_is_full(&workspace, &what));
 	ASSERT(!workspace_is_full(&none, &what));
+}
+
+TEST(a_socket_below_a_directory_is_skipped_like_a_fifo)
+{
+	struct err err = { 0 };
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "host/d/socket" };
+	set_up();
+	ASSERT_EQ(mkdir("host/d", 0700), 0);
+	auto_fd int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ASSERT_EQ(bind(sock, (struct sockaddr *)&address, sizeof(address)), 0);
+	write_file("host/d/x", "x", 0600);
+	pairs_add(&files, "host/d", "got");
+	ASSERT_OK(workspace_copy_in(&workspace, &files, &err));
+	check_file("cell/home/got/x", "x");
+}
+
+TEST(a_named_link_in_a_circle_is_an_error)
+{
+	struct err err = { 0 };
+	set_up();
+	ASSERT_EQ(symlink("loop", "host/loop"), 0);
+	pairs_add(&files, "host/loop", NULL);
+	ASSERT_FAIL(workspace_copy_in(&workspace, &files, &err), ERR_SYSTEM);
 }

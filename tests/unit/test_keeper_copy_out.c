@@ -16,7 +16,7 @@
  * directory that holds both. */
 static struct workspace workspace;
 static struct result result;
-static struct pairs outs;
+static struct spec spec;
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -32,13 +32,14 @@ static void clean_up(void)
 	(void)chdir("/");
 	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	result_done(&result);
-	pairs_done(&outs);
+	spec_done(&spec);
 }
 
 static void set_up(void)
 {
 	ASSERT(mkdtemp(root));
 	result_init(&result);
+	spec_init(&spec);
 	ASSERT_EQ(atexit(clean_up), 0);
 	ASSERT_EQ(chdir(root), 0);
 	ASSERT_EQ(mkdir("cell", 0755), 0);
@@ -75,10 +76,9 @@ static bool is_there(const char *path)
 static void take(const char *from, const char *to, const char *program)
 {
 	struct err err = { 0 };
-	pairs_add(&outs, from, to);
-	ASSERT_OK(workspace_copy_out(&workspace, &outs, program, &result, &err));
-	pairs_done(&outs);
-	outs = (struct pairs){ 0 };
+	pairs_add(&spec.outs, from, to);
+	ASSERT_OK(workspace_copy_out(&workspace, &spec, program, &result, &err));
+	pairs_done(&spec.outs);
 }
 
 static const struct out_file *find(const char *path)
@@ -318,13 +318,82 @@ TEST(a_target_that_cannot_be_made_is_an_error_that_names_the_option)
 	struct err err = { 0 };
 	set_up();
 	write_file("taken", "x", 0644);
-	pairs_add(&outs, "*", "missing/dir");
-	ASSERT_FAIL(workspace_copy_out(&workspace, &outs, NULL, &result, &err), ERR_SYSTEM);
+	pairs_add(&spec.outs, "*", "missing/dir");
+	ASSERT_FAIL(workspace_copy_out(&workspace, &spec, NULL, &result, &err), ERR_SYSTEM);
 	ASSERT_HAS(err.text, "--out");
 	ASSERT_HAS(err.text, "missing/dir");
-	pairs_done(&outs);
-	outs = (struct pairs){ 0 };
-	pairs_add(&outs, "*", "taken");
-	ASSERT_FAIL(workspace_copy_out(&workspace, &outs, NULL, &result, &err), ERR_SYSTEM);
+	pairs_done(&spec.outs);
+	pairs_add(&spec.outs, "*", "taken");
+	ASSERT_FAIL(workspace_copy_out(&workspace, &spec, NULL, &result, &err), ERR_SYSTEM);
 	ASSERT_EQ(err.sys, ENOTDIR);
+}
+
+TEST(a_hole_stays_a_hole)
+{
+	struct stat st;
+	set_up();
+	auto_fd int fd = open("cell/home/sparse", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ASSERT_EQ(ftruncate(fd, 64 << 20), 0);
+	take("sparse", "out", NULL);
+	ASSERT_EQ(stat("out/sparse", &st), 0);
+	ASSERT_EQ(st.st_size, 64 << 20);
+	ASSERT(st.st_blocks * 512 < 1 << 20);
+}
+
+TEST(a_file_with_the_longest_name_is_replaced_too)
+{
+	char path[300] = "cell/home/";
+	set_up();
+	memset(path + strlen(path), 'n', 255);
+	write_file(path, "new", 0644);
+	take("*", "out", NULL);
+	take("*", "out", NULL);
+	ASSERT_EQ(result.file_count, 2);
+	ASSERT(!result.files[1].refused);
+}
+
+TEST(a_pattern_may_be_written_with_a_final_slash_or_dot)
+{
+	static const char *const patterns[] = { "d/", "./d", "/home/user//d", "/home/user/d/" };
+	set_up();
+	ASSERT_EQ(mkdir("cell/home/d", 0755), 0);
+	write_file("cell/home/d/x", "x", 0644);
+	for (size_t i = 0; i < COUNT_OF(patterns); i++) {
+		take(patterns[i], "out", NULL);
+		if (result.file_count != i + 1)
+			FAIL("%s", patterns[i]);
+	}
+}
+
+TEST(the_sum_of_what_is_taken_is_bounded_by_the_cells_disk)
+{
+	char text[4097];
+	set_up();
+	memset(text, 'x', 4096);
+	text[4096] = '\0';
+	spec.disk = 10 * 4096;
+	for (int i = 0; i < 12; i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "cell/home/%d", i);
+		write_file(path, text, 0644);
+	}
+	take("*", "out", NULL);
+	size_t refused = 0;
+	for (size_t i = 0; i < result.file_count; i++)
+		refused += result.files[i].refused != NULL;
+	ASSERT_EQ(result.file_count, 12);
+	ASSERT_EQ(refused, 2);
+}
+
+TEST(more_files_than_the_limit_is_a_warning)
+{
+	set_up();
+	for (int i = 0; i < LIMIT_TREE_FILES + 1; i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "cell/home/%d", i);
+		write_file(path, "", 0644);
+	}
+	take("*", "out", NULL);
+	ASSERT_EQ(result.file_count, LIMIT_TREE_FILES);
+	ASSERT_EQ(result.warning_count, 1);
 }

@@ -202,35 +202,33 @@ TEST(a_grandchild_is_seen)
 	stop_init(&init);
 }
 
-static void fill_memfd(void)
+static void map_memfd(void)
 {
-	static char chunk[MB];
 	int fd = memfd_create("test", MFD_CLOEXEC);
-	for (int i = 0; fd >= 0 && i < PART / MB; i++)
-		if (write(fd, chunk, sizeof(chunk)) != (ssize_t)sizeof(chunk))
-			_exit(3);
-	start_worker(NULL); /* shares the descriptor */
+	if (fd < 0 || ftruncate(fd, PART) < 0)
+		_exit(3);
+	char *memory = mmap(NULL, PART, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		_exit(3);
+	memset(memory, 7, PART);
+	start_worker(NULL); /* shares it */
 }
 
 static void play_memfd(void)
 {
-	start_worker(fill_memfd);
+	start_worker(map_memfd);
 }
 
-TEST(a_memory_file_that_is_not_mapped_counts_once)
+TEST(a_mapped_memory_file_is_seen)
 {
-	struct init idle, init;
-	struct sample before, after;
-	start_init(&idle, play_nested, 2);
-	sample_take(idle.pidfd, -1, 1, &before);
+	struct init init;
+	struct sample sample;
 	start_init(&init, play_memfd, 2);
-	sample_take(init.pidfd, -1, no_limit, &after);
-	ASSERT_EQ(after.processes, 2);
-	ASSERT(after.memory >= PART);
-	sample_take(init.pidfd, -1, 1, &after);
-	ASSERT(after.memory >= PART);
-	ASSERT(after.memory < before.memory + PART / 2);
-	stop_init(&idle);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT_EQ(sample.processes, 2);
+	ASSERT(sample.memory >= PART);
+	sample_take(init.pidfd, -1, 1, &sample);
+	ASSERT(sample.memory >= PART);
 	stop_init(&init);
 }
 
@@ -303,4 +301,44 @@ TEST(the_files_of_the_workspace_are_memory_too)
 	sample_take(init.pidfd, fd, no_limit, &with);
 	ASSERT(with.memory >= without.memory + 8 * MB);
 	stop_init(&init);
+}
+
+static void hide(void)
+{
+	(void)prctl(PR_SET_NAME, "VmRSS: 0");
+	(void)touch(PART, MAP_PRIVATE);
+}
+
+static void play_hidden(void)
+{
+	start_worker(hide);
+}
+
+TEST(a_process_cannot_hide_its_memory_behind_its_name)
+{
+	struct init init;
+	struct sample sample;
+	start_init(&init, play_hidden, 1);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	ASSERT(sample.memory >= PART);
+	stop_init(&init);
+}
+
+/* More than fit into a page of their numbers. */
+enum { MANY = 2000 };
+
+static void play_many(void)
+{
+	for (int i = 0; i < MANY; i++)
+		start_worker(NULL);
+}
+
+TEST(every_child_of_many_is_counted)
+{
+	struct init init;
+	struct sample sample;
+	start_init(&init, play_many, MANY);
+	sample_take(init.pidfd, -1, no_limit, &sample);
+	stop_init(&init);
+	ASSERT_EQ(sample.processes, MANY);
 }
