@@ -147,6 +147,17 @@ TEST(a_path_that_only_begins_like_an_own_one_is_foreign)
 	ASSERT_STR(result.denials[0].target, "/home/users/x");
 }
 
+TEST(a_write_into_the_cells_own_system_has_no_option)
+{
+	run(STATUS_ERROR, "", "touch: cannot touch '/usr/lib/x': Read-only file system");
+	ASSERT_EQ(result.denial_count, 1);
+	ASSERT_STR(result.denials[0].target, "/usr/lib/x");
+	ASSERT_STR(result.denials[0].option, "");
+	ASSERT(!result.hint);
+	run(STATUS_ERROR, "", "touch: cannot touch '/x': Read-only file system");
+	ASSERT_STR(result.denials[0].option, "");
+}
+
 TEST(equal_lines_are_counted_and_different_ones_listed)
 {
 	run(STATUS_ERROR, "",
@@ -253,8 +264,7 @@ TEST(python_names_syntax_and_import_errors)
 TEST(what_is_no_syntax_error_of_python_stays_a_runtime_error)
 {
 	static const char *const texts[] = {
-		"Traceback (most recent call last):\n  File \"<string>\", line 1\n"
-		"SyntaxError: invalid syntax\n",
+		"Traceback (most recent call last):\n  x\nSyntaxError: invalid syntax\n",
 		"SyntaxError: early\nValueError: last\n",
 		"MySyntaxError: x\n",
 		"SyntaxError\n",
