@@ -97,30 +97,33 @@ static void fill_plan(struct cell *cell)
 	cell->workspace.gid = cell->keeper->mode == MODE_ROOT ? plan->gid : getegid();
 }
 
-/* A variable given with --env replaces the one a cell has by itself. */
-static bool is_replaced(const struct strings *env, const char *variable)
+/* Adds a variable, or replaces the one of its name: the last word counts. */
+static void set_variable(struct strings *env, const char *variable)
 {
 	size_t len = strcspn(variable, "=");
-	for (size_t i = 0; i < env->count; i++)
-		if (strcspn(env->items[i], "=") == len &&
-			strncmp(env->items[i], variable, len) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < env->count; i++) {
+		if (strcspn(env->items[i], "=") != len ||
+			strncmp(env->items[i], variable, len) != 0)
+			continue;
+		free(env->items[i]);
+		env->items[i] = xstrdup(variable);
+		return;
+	}
+	strings_add(env, variable);
 }
 
 /* K=V as it is; K alone from our own environment, when it is there. */
 static void fill_env(const struct strings *given, struct strings *env)
 {
 	for (size_t i = 0; i < COUNT_OF(base_env); i++)
-		if (!is_replaced(given, base_env[i]))
-			strings_add(env, base_env[i]);
+		strings_add(env, base_env[i]);
 	for (size_t i = 0; i < given->count; i++) {
-		const char *value = strchr(given->items[i], '=') ? NULL : getenv(given->items[i]);
-		if (value) {
+		const char *value = getenv(given->items[i]);
+		if (strchr(given->items[i], '=')) {
+			set_variable(env, given->items[i]);
+		} else if (value) {
 			auto_free char *variable = xasprintf("%s=%s", given->items[i], value);
-			strings_add(env, variable);
-		} else if (strchr(given->items[i], '=')) {
-			strings_add(env, given->items[i]);
+			set_variable(env, variable);
 		}
 	}
 }

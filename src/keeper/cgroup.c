@@ -20,7 +20,12 @@
 
 #define GROUP_PREFIX "hotcell-"
 
-enum { CPU_PERIOD_US = 100000, SWEEP_WAIT_US = 2000000 };
+enum {
+	CPU_PERIOD_US = 100000,
+	SWEEP_WAIT_US = 2000000,
+	SEARCH_DEPTH = 8,
+	SEARCH_GROUPS = 10000,
+};
 
 static int dir_of(const struct cgroup *group, enum cgroup_controller controller)
 {
@@ -223,6 +228,42 @@ void cgroup_remove(struct cgroup *group)
 	}
 }
 
+/* Looks for a group of this name anywhere below, and removes it. Rarely needed, so it may take
+ * its time, but not for ever. Takes dir_fd. */
+static void search_and_remove(int dir_fd, const char *name, int depth, int *budget)
+{
+	auto_dir DIR *dir = fdopendir(dir_fd);
+	if (!dir) {
+		(void)close(dir_fd);
+		return;
+	}
+	remove_stale(dirfd(dir), name);
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		if (depth == 0 || (*budget)-- <= 0)
+			return;
+		int fd = openat(
+			dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0)
+			search_and_remove(fd, name, depth - 1, budget);
+	}
+}
+
+/* A killed supervisor may have lived in another group of some hierarchies than we do. */
+static void remove_everywhere(const struct cgroup_site *site, const char *name)
+{
+	for (size_t i = 1; i < site->place_count; i++) {
+		int budget = SEARCH_GROUPS;
+		remove_stale(site->places[i].parent_fd, name);
+		int fd = open(site->places[i].mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			search_and_remove(fd, name, SEARCH_DEPTH, &budget);
+	}
+	/* last the one that sweeps look at */
+	remove_stale(site->places[0].parent_fd, name);
+}
+
 void cgroup_sweep(const struct cgroup_site *site)
 {
 	if (site->place_count == 0)
@@ -244,8 +285,7 @@ void cgroup_sweep(const struct cgroup_site *site)
 			!slot_take_number(&slot, (int)number))
 			continue;
 		/* ours while we sweep: no new cell can move in */
-		for (size_t i = site->place_count; i-- > 0;)
-			remove_stale(site->places[i].parent_fd, entry->d_name);
+		remove_everywhere(site, entry->d_name);
 		slot_free(&slot);
 	}
 }

@@ -8,6 +8,7 @@
 struct cgroup_place {
 	unsigned int controllers; /* bit per enum cgroup_controller */
 	int parent_fd;            /* owned */
+	char mount_point[64];     /* where the janitor may have to search */
 };
 
 enum cgroup_controller {

@@ -286,6 +286,23 @@ void cell_kill(struct cell *cell)
 		;
 }
 
+/* Waits for a slow reader, unless we are told to stop. */
+static void flush(struct cell *cell, int stream)
+{
+	while (cell->pending[stream].len > 0) {
+		struct pollfd fds[] = {
+			{ .fd = cell->task->outlet.fds[stream], .events = POLLOUT },
+			{ .fd = cell->task->interrupt_fd, .events = POLLIN },
+		};
+		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
+			return;
+		if (fds[0].revents)
+			write_outlet(cell, stream);
+		else if (fds[1].revents)
+			cell->pending[stream].len = 0;
+	}
+}
+
 /* All writers are dead: what is left in the pipes is all there will ever be. */
 static void drain(struct cell *cell)
 {
@@ -293,10 +310,10 @@ static void drain(struct cell *cell)
 		int64_t last = -1;
 		while (cell->out_fds[stream] >= 0 && cell->captures[stream].total != last) {
 			last = cell->captures[stream].total;
+			flush(cell, stream);
 			read_stream(cell, stream);
-			while (cell->pending[stream].len > 0)
-				write_outlet(cell, stream);
 		}
+		flush(cell, stream);
 	}
 	/* init and payload may have spoken in the moment we killed them */
 	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };

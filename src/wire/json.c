@@ -182,6 +182,46 @@ void json_put(struct json_object *object, const char *key, struct json_object *v
 		abort();
 }
 
+/* The characters that move a terminal's cursor or turn its text around although they are not ASCII
+ * controls: DEL, C1 and the bidirectional overrides. They can stand in strings only. */
+static uint32_t sly_character(const char *text, size_t *ret_len)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+	*ret_len = 1;
+	if (byte[0] == 0x7f)
+		return 0x7f;
+	if (byte[0] == 0xc2 && byte[1] >= 0x80 && byte[1] <= 0x9f) {
+		*ret_len = 2;
+		return byte[1];
+	}
+	if (byte[0] != 0xe2 || (byte[1] != 0x80 && byte[1] != 0x81))
+		return 0;
+	*ret_len = 3;
+	uint32_t character = 0x2000U | (uint32_t)(byte[1] & 0x3f) << 6 | (byte[2] & 0x3f);
+	bool is_override = (character >= 0x202a && character <= 0x202e) ||
+			   (character >= 0x2066 && character <= 0x2069);
+	return is_override ? character : 0;
+}
+
+static char *escape_sly(const char *text)
+{
+	size_t extra = 0;
+	size_t from_len = 1;
+	for (const char *at = text; *at != '\0'; at++)
+		extra += sly_character(at, &from_len) ? strlen("\\u0000") : 0;
+	char *safe = xcalloc(strlen(text) + extra + 1, 1);
+	char *to = safe;
+	while (*text != '\0') {
+		uint32_t character = sly_character(text, &from_len);
+		if (character)
+			to += snprintf(to, 7, "\\u%04x", character);
+		else
+			*to++ = *text;
+		text += character ? from_len : 1;
+	}
+	return safe;
+}
+
 char *json_print(struct json_object *json, bool is_pretty)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
@@ -190,5 +230,5 @@ char *json_print(struct json_object *json, bool is_pretty)
 	const char *text = json_object_to_json_string_ext(json, flags);
 	if (!text)
 		abort();
-	return xstrdup(text);
+	return escape_sly(text);
 }
