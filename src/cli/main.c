@@ -59,6 +59,7 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* a small ulimit -f shall be an error, not our end */
 	if (argc < 2) {
 		(void)show_help(stderr);
 		return EXIT_COULD_NOT_RUN;

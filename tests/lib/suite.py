@@ -422,8 +422,17 @@ def nothing_left(person, patience=10, mounts_before=frozenset()):
         if not found:
             return
         if time.monotonic() > deadline:
+            sweep(found)
             raise Failure(f"left behind: {', '.join(found)}")
         time.sleep(0.05)
+
+
+def sweep(found):
+    """A leak is told once, not by every test after it."""
+    for kind, _space, path in (line.partition(" ") for line in found):
+        if kind == "cgroup":
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
 
 
 def wait_until(condition, what, patience=20):
