@@ -130,6 +130,7 @@ static int make_dirs(struct cgroup *group, struct err *err)
 			if (mkdirat(parent_fd, group->name, 0755) < 0)
 				return err_sys(err, errno, "create cgroup '%s' again", group->name);
 		}
+		group->made_count = i + 1;
 		group->dir_fds[i] =
 			openat(parent_fd, group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (group->dir_fds[i] < 0)
@@ -219,9 +220,7 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage)
 void cgroup_remove(struct cgroup *group)
 {
 	own_close(&group->oom_fd);
-	for (size_t i = group->site->place_count; i-- > 0;) {
-		if (group->dir_fds[i] < 0)
-			continue;
+	for (size_t i = group->made_count; i-- > 0;) {
 		own_close(&group->dir_fds[i]);
 		if (unlinkat(group->site->places[i].parent_fd, group->name, AT_REMOVEDIR) < 0)
 			remove_stale(group->site->places[i].parent_fd, group->name);

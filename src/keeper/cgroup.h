@@ -34,6 +34,7 @@ struct cgroup {
 	const struct cgroup_site *site;
 	char name[32];
 	int dir_fds[CGROUP_FDS_MAX]; /* owned */
+	size_t made_count;           /* directories there are, opened or not */
 	int oom_fd;                  /* owned; v1: an eventfd that fires when memory ran out */
 };
 

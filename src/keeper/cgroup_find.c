@@ -179,7 +179,7 @@ static void judge_v1(struct cgroup_site *site)
 		return;
 	}
 	close_places(site);
-	for (int i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+	for (int i = 0; i < CGROUP_CONTROLLER_COUNT && site->why[0] == '\0'; i++)
 		if (!(have & (1U << i)))
 			(void)snprintf(site->why, sizeof(site->why),
 				"no cgroup v2 group with memory and pids that we may use, and no "
