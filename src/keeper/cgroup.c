@@ -215,8 +215,6 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage)
 	};
 }
 
-/* Backwards, so that the first hierarchy lists every group that is left anywhere: the sweep
- * looks only there. */
 void cgroup_remove(struct cgroup *group)
 {
 	own_close(&group->oom_fd);
@@ -252,26 +250,22 @@ static void search_and_remove(int dir_fd, const char *name, int depth, int *budg
 /* A killed supervisor may have lived in another group of some hierarchies than we do. */
 static void remove_everywhere(const struct cgroup_site *site, const char *name)
 {
-	for (size_t i = 1; i < site->place_count; i++) {
+	for (size_t i = 0; i < site->place_count; i++) {
 		int budget = SEARCH_GROUPS;
 		remove_stale(site->places[i].parent_fd, name);
 		int fd = open(site->places[i].mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			search_and_remove(fd, name, SEARCH_DEPTH, &budget);
 	}
-	/* last the one that sweeps look at */
-	remove_stale(site->places[0].parent_fd, name);
 }
 
-void cgroup_sweep(const struct cgroup_site *site)
+static void sweep_place(const struct cgroup_site *site, const struct cgroup_place *place)
 {
-	if (site->place_count == 0)
-		return;
-	int fd = fcntl(site->places[0].parent_fd, F_DUPFD_CLOEXEC, 3);
+	int fd = fcntl(place->parent_fd, F_DUPFD_CLOEXEC, 3);
 	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir)
 		return;
-	rewinddir(dir);
+	rewinddir(dir); /* the descriptor's place in the list is shared with the last sweep */
 	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
 		char name[32];
 		struct slot slot;
@@ -284,7 +278,13 @@ void cgroup_sweep(const struct cgroup_site *site)
 			!slot_take_number(&slot, (int)number))
 			continue;
 		/* ours while we sweep: no new cell can move in */
-		remove_everywhere(site, entry->d_name);
+		remove_everywhere(site, name);
 		slot_free(&slot);
 	}
+}
+
+void cgroup_sweep(const struct cgroup_site *site)
+{
+	for (size_t i = 0; i < site->place_count; i++)
+		sweep_place(site, &site->places[i]);
 }

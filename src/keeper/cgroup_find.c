@@ -120,10 +120,13 @@ static void add_v1(
 			return;
 	own_path(cgroups, controllers, group, sizeof(group));
 	auto_fd int fd = open_group(point, group, CGROUP_SUPER_MAGIC);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		(void)snprintf(site->why, sizeof(site->why), "too many open files to look for one");
 	if (fd < 0 || !is_writable(fd))
 		return;
-	site->places[site->place_count++] =
-		(struct cgroup_place){ .controllers = controllers, .parent_fd = take_fd(&fd) };
+	struct cgroup_place *place = &site->places[site->place_count++];
+	*place = (struct cgroup_place){ .controllers = controllers, .parent_fd = take_fd(&fd) };
+	(void)snprintf(place->mount_point, sizeof(place->mount_point), "%.63s", point);
 }
 
 /* Do children of this group have memory and pids? As root they may be switched on. */

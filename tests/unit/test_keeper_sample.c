@@ -29,7 +29,9 @@ static void start_worker(void (*work)(void))
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
-	if (pid != 0)
+	if (pid < 0)
+		_exit(3);
+	if (pid > 0)
 		return;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -57,10 +59,11 @@ static void start_init(struct init *init, void (*play)(void), int workers)
 	ASSERT(init->pid > 0);
 	init->pidfd = (int)syscall(SYS_pidfd_open, init->pid, 0);
 	ASSERT(init->pidfd >= 0);
-	for (int i = 0; i < workers; i++)
-		ASSERT_EQ(read(ends[0], &byte, 1), 1);
-	(void)close(ends[0]);
 	(void)close(ends[1]);
+	for (int i = 0; i < workers; i++)
+		if (read(ends[0], &byte, 1) != 1)
+			SKIP("not as many processes, or not as much memory, as this needs");
+	(void)close(ends[0]);
 }
 
 static void stop_init(struct init *init)
