@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fail closed: for every wall, a cell that cannot raise it never runs anything.
+
+HOTCELL_FAULT=step:NAME makes one step fail. The program would print and leave a marker on the
+host; the same command without the fault does both.
+"""
+import json
+import os
+import re
+import subprocess
+
+from suite import (BUILD, EVERYONE, Skip, check, claim, contains, equal, lacks, matches,
+                   nothing_left, parse_result)
+
+CODE = "open('/data/marker', 'w').write('ran'); print('the program ran')"
+
+
+def layer_names():
+    """All steps there are, whoever may use them: claims are made before anybody runs."""
+    told = subprocess.run([os.path.join(BUILD, "hotcell"), "doctor", "--json"], check=False,
+                          capture_output=True, text=True, timeout=60).stdout
+    return [layer["name"] for layer in json.loads(told)["layers"]]
+
+
+def prepare(person):
+    os.makedirs(person.path("d"))
+    person.own(person.path("d"))
+    return ["--net", "loopback", "--rw", "d:/data", "--file", "/etc/hostname:x"]
+
+
+def marker_is_there(person):
+    return os.path.exists(person.path("d/marker"))
+
+
+def raised_steps(person, *options):
+    ran = person.code("1", *options, "--explain").ok()
+    return set(re.findall(r"(?m)^hotcell: (\w+) +raised ", ran.err))
+
+
+def fails_closed(person, name, options):
+    env = {"HOTCELL_FAULT": f"step:{name}"}
+    for mode in ([], ["--json"], ["--json", "--stream"]):
+        ran = person.run(*options, *mode, "-c", CODE, env=env)
+        equal(ran.code, 125, f"exit status of {ran!r}")
+        check(not marker_is_there(person), f"THE PROGRAM RAN without {name}")
+        lacks(ran.out, "the program ran", "stdout")
+        contains(ran.err, f"'{name}'", "stderr")
+        matches(ran.err, r"to mend it: \S", "stderr")
+        if not mode:
+            equal(ran.out, "", "stdout")
+            equal(len(ran.err.splitlines()), 1, "lines on stderr")
+            continue
+        last = ran.out.splitlines()[-1]
+        data = json.loads(last)["data"] if "--stream" in mode else json.loads(last)
+        result = parse_result(json.dumps(data), last)
+        result.has_status("setup_error", 125)
+        contains(result["error"]["message"], f"'{name}'", "error.message")
+        equal(result["usage"]["cpu_ms"], 0, "CPU time of a program that never ran")
+    nothing_left(person)
+
+
+def declare(name):
+    @claim(f"without the layer {name} nothing runs, and the error says so")
+    def one(person):
+        options = prepare(person)
+        if name not in raised_steps(person, *options):
+            raise Skip(f"{name} is no part of this person's cells here")
+        fails_closed(person, name, options)
+        ran = person.run(*options, "-c", CODE).ok()
+        equal(ran.out, "the program ran\n", "stdout without the fault")
+        check(marker_is_there(person), "the marker does not work")
+
+
+for step_name in layer_names():
+    declare(step_name)
+
+
+@claim("--without lets a cell run without an optional layer, and only then")
+def optional_layers(person):
+    options = prepare(person)
+    for name in {"cgroup", "landlock"} & raised_steps(person):
+        env = {"HOTCELL_FAULT": f"step:{name}"}
+        fails_closed(person, name, options)
+        result = person.json(*options, "--without", name, "-c", CODE, env=env).is_ok()
+        equal(result.stdout, "the program ran\n", "stdout")
+        check(not result.meta["isolation"][name] or result.meta["isolation"][name] == "none",
+              f"meta.isolation.{name} is", result.meta["isolation"][name])
+        os.remove(person.path("d/marker"))
+
+
+@claim("--without does not help for a layer that no cell stands without")
+def mandatory_layers(person):
+    options = prepare(person)
+    for name in sorted(raised_steps(person) - {"cgroup", "landlock"}):
+        ran = person.run(*options, "--without", name, "-c", CODE,
+                         env={"HOTCELL_FAULT": f"step:{name}"}).exits(125)
+        check(not marker_is_there(person), f"THE PROGRAM RAN without {name}")
+        contains(ran.err, "--without", "stderr")
+
+
+@claim("a fault of a layer that was left out does no harm")
+def fault_left_out(person):
+    person.code("1", "--without", "landlock", env={"HOTCELL_FAULT": "step:landlock"}).ok()
+
+
+@claim("a fault that does not exist is refused")
+def unknown_fault(person):
+    ran = person.code("1", env={"HOTCELL_FAULT": "step:nonsense"}).exits(125)
+    contains(ran.err, "nonsense", "stderr")
+
+
+@claim("a layer fails closed for a program as for code")
+def fault_exec(person):
+    options = prepare(person)
+    for name in ("seccomp", "uid", "init_guard", "pivot_root"):
+        ran = person.run(*options, "--exec", "--", "touch", "/data/marker",
+                         env={"HOTCELL_FAULT": f"step:{name}"}).exits(125)
+        check(not marker_is_there(person), f"THE PROGRAM RAN without {name}")
+        contains(ran.err, f"'{name}'", "stderr")
+
+
+@claim("a layer fails closed each of a hundred times", EVERYONE)
+def fault_often(person):
+    options = prepare(person)
+    # the layers raised last, beside a payload that is ready to go
+    for number in range(100):
+        name = ("init_guard", "seccomp", "landlock", "rlimits")[number % 4]
+        ran = person.run(*options, "-c", CODE, env={"HOTCELL_FAULT": f"step:{name}"})
+        equal(ran.code, 125, f"exit status of {ran!r}")
+        check(not marker_is_there(person), f"THE PROGRAM RAN without {name}, time {number}")
+    nothing_left(person)
+
+
+@claim("files that were to come out are not made by a cell that failed")
+def no_out(person):
+    options = prepare(person)
+    os.makedirs(person.path("logs"))
+    person.own(person.path("logs"))
+    person.run(*options, "--out", "*:got", "--spill", "logs", "-c", CODE,
+               env={"HOTCELL_FAULT": "step:seccomp"}).exits(125)
+    check(not os.path.exists(person.path("got")), "the directory of --out was made")
+    equal(os.listdir(person.path("logs")), [], "files of --spill")
