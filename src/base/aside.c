@@ -8,9 +8,26 @@
 
 #include "base/own.h"
 
-static void make_name(char *name, size_t size)
+enum { NAMES_MAX = 64 };
+
+/* A name of its own beside the target, for the moment or where nameless files do not exist. */
+static void make_name(struct aside *aside, int try)
 {
-	(void)snprintf(name, size, ".hotcell-%d", getpid());
+	(void)snprintf(aside->name, sizeof(aside->name), ".hotcell-%d-%d", getpid(), try);
+}
+
+static int open_named(struct aside *aside, mode_t mode)
+{
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = -1;
+	errno = EEXIST;
+	for (int try = 0; try < NAMES_MAX && fd < 0 && errno == EEXIST; try++) {
+		make_name(aside, try);
+		fd = openat(aside->dir_fd, aside->name, flags, mode);
+	}
+	if (fd < 0)
+		aside->name[0] = '\0'; /* it is not ours to remove */
+	return fd;
 }
 
 int aside_open(struct aside *aside, int dir_fd, mode_t mode)
@@ -18,12 +35,22 @@ int aside_open(struct aside *aside, int dir_fd, mode_t mode)
 	*aside = (struct aside){ .dir_fd = dir_fd };
 	aside->fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 	/* overlayfs before 6.1, NFS and FAT have no files without a name */
-	if (aside->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-		make_name(aside->name, sizeof(aside->name));
-		aside->fd = openat(dir_fd, aside->name,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
-	}
+	if (aside->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+		aside->fd = open_named(aside, mode);
 	return aside->fd < 0 ? -errno : 0;
+}
+
+static int link_named(struct aside *aside, const char *self)
+{
+	int r = -1;
+	errno = EEXIST;
+	for (int try = 0; try < NAMES_MAX && r < 0 && errno == EEXIST; try++) {
+		make_name(aside, try);
+		r = linkat(AT_FDCWD, self, aside->dir_fd, aside->name, AT_SYMLINK_FOLLOW);
+	}
+	if (r < 0)
+		aside->name[0] = '\0';
+	return r;
 }
 
 int aside_name(struct aside *aside, const char *name)
@@ -35,10 +62,7 @@ int aside_name(struct aside *aside, const char *name)
 			own_close(&aside->fd);
 			return 0;
 		}
-		if (errno != EEXIST)
-			return -errno;
-		make_name(aside->name, sizeof(aside->name));
-		if (linkat(AT_FDCWD, self, aside->dir_fd, aside->name, AT_SYMLINK_FOLLOW) < 0)
+		if (errno != EEXIST || link_named(aside, self) < 0)
 			return -errno;
 	}
 	if (renameat(aside->dir_fd, aside->name, aside->dir_fd, name) < 0)

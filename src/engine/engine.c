@@ -64,6 +64,8 @@ static int read_code(const struct spec *spec, struct buf *code, struct err *err)
 		return r < 0 ? err_set(err, ERR_LIMIT, "--code: over %d bytes", LIMIT_CODE_BYTES)
 			     : 0;
 	}
+	if (!spec->file)
+		return err_set(err, ERR_INVALID, "no code to run");
 	auto_fd int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 				  : open(spec->file, O_RDONLY | O_CLOEXEC);
 	int r = fd < 0 ? -errno : buf_read(code, fd);

@@ -155,7 +155,7 @@ static int line_of_error(const char *text, const char *end)
 {
 	static const char mark[] = "\", line ";
 	const char *at = memmem(text, (size_t)(end - text), mark, sizeof(mark) - 1);
-	return at ? atoi(at + sizeof(mark) - 1) : 0;
+	return at ? (int)strtol(at + sizeof(mark) - 1, NULL, 10) : 0;
 }
 
 /* Python's last line names the error. A syntax error with a traceback is one of code that the

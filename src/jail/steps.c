@@ -232,7 +232,10 @@ void jail_note_clone(struct raising *raising, int sys)
 
 static bool is_path(const char *text, size_t size)
 {
-	return memchr(text, '\0', size) && text[0] == '/' && !strstr(text, "/../");
+	size_t len = strnlen(text, size);
+	if (len == size || text[0] != '/' || strstr(text, "/../"))
+		return false;
+	return len < 3 || strcmp(text + len - 3, "/..") != 0;
 }
 
 /* A plan may leave out only what may be missing; anything else would be a weaker cell. */

@@ -112,8 +112,8 @@ static void remove_stale(int parent_fd, const char *name)
 		char *save = NULL;
 		for (char *pid = n > 0 ? strtok_r(text, "\n", &save) : NULL; pid;
 			pid = strtok_r(NULL, "\n", &save))
-			if (atoi(pid) > 1)
-				(void)kill(atoi(pid), SIGKILL);
+			if (strtol(pid, NULL, 10) > 1)
+				(void)kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
 		(void)poll(NULL, 0, 1); /* the dead need a moment to leave */
 	}
 }

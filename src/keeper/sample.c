@@ -52,16 +52,19 @@ static bool read_file(pid_t pid, const char *name, char *text, size_t size)
 	return io_read_at(AT_FDCWD, path, text, size) > 0;
 }
 
-/* utime, stime, and those of reaped children: fields 14 to 17, after the name in brackets. */
+/* utime, stime, and those of reaped children: fields 14 to 17. The name in brackets is the second.
+ */
 static int64_t cpu_of(pid_t pid)
 {
 	char text[1024];
-	long ticks[4] = { 0 };
-	const char *at = read_file(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
-	if (!at || sscanf(at + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %ld %ld %ld",
-			   &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 4)
-		return 0;
-	return (ticks[0] + ticks[1] + ticks[2] + ticks[3]) * (1000000 / sysconf(_SC_CLK_TCK));
+	int64_t ticks = 0;
+	char *at = read_file(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	for (int field = 3; at && field <= 17; field++) {
+		at = strchr(at + 1, ' ');
+		if (at && field >= 14)
+			ticks += strtol(at, NULL, 10);
+	}
+	return ticks * (1000000 / sysconf(_SC_CLK_TCK));
 }
 
 /* A list that was cut could end in the first digits of a stranger's number: it counts whole or not

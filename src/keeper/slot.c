@@ -18,11 +18,13 @@
 static bool has_slot_uids(void)
 {
 	char text[512];
-	unsigned long first = 0;
-	unsigned long count = 0;
-	return io_read_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) > 0 &&
-	       sscanf(text, "%lu %*u %lu", &first, &count) == 2 && first <= SLOT_UID_BASE &&
-	       first + count >= SLOT_UID_BASE + SLOT_COUNT;
+	char *end = text;
+	if (io_read_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) <= 0)
+		return false;
+	unsigned long first = strtoul(end, &end, 10);
+	(void)strtoul(end, &end, 10); /* what it is outside does not matter */
+	unsigned long count = strtoul(end, &end, 10);
+	return first <= SLOT_UID_BASE && first + count >= SLOT_UID_BASE + SLOT_COUNT;
 }
 
 enum jail_mode machine_mode(void)

@@ -138,7 +138,6 @@ static int read_place(struct languages *languages, const char *place, struct err
 	for (;;) {
 		struct language language;
 		errno = 0;
-		/* cppcheck-suppress readdirCalled ; only shared streams need a lock */
 		const struct dirent *entry = readdir(dir);
 		if (!entry && errno != 0)
 			return err_sys(err, errno, "read directory %s", place);

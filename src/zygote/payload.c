@@ -85,7 +85,7 @@ static int start_program(struct raising *raising)
 {
 	struct job job = { 0 };
 	int r = read_job(raising->fds[CELL_FD_JOB], &job);
-	if (r < 0)
+	if (r < 0 || !job.cwd)
 		return r;
 	if (chdir(job.cwd) < 0)
 		return -errno;
