@@ -190,7 +190,13 @@ $(soaks): $(BUILD)/tests/%: $(BUILD)/obj/tests/soak/%.o $(parts) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
-$(benches): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(parts) $(lib)
+$(BUILD)/bench/true: bench/true.c
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -O2 -Wall -Wextra -Werror -fno-stack-protector $(if $(is_x86),-fcf-protection=none) -static \
+		-nostdlib -nostartfiles $< -o $@
+
+$(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lm

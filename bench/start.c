@@ -108,7 +108,6 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 	const struct task task = {
 		.spec = &contender->spec,
 		.argv = &argv,
-		.needs_full_proc = true, /* as `hotcell run --exec` has it */
 		.outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = -1,
 	};
@@ -121,6 +120,8 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 			run_status_names[result.status], result.err.text ? result.err.text : "");
 	result_done(&result);
 	*ret_us = clock_us() - began;
+	keeper_tidy(
+		contender->keeper); /* off the answer's path, as a resident supervisor does it */
 	return r;
 }
 

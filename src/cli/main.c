@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hotcell: finds the command and runs it. */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -56,8 +57,17 @@ static int finish(int status)
 	return cli_fail(&err);
 }
 
+/* A closed 0, 1 or 2 would be given to the next thing we open, and output would go there. */
+static void keep_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", O_RDWR); /* takes the lowest free number */
+}
+
 int main(int argc, char **argv)
 {
+	keep_standard_streams();
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a small ulimit -f shall be an error, not our end */
 	if (argc < 2) {

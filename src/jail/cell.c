@@ -100,27 +100,11 @@ static int make_owned_dir(
 	return 0;
 }
 
-static int make_text_file(int dir_fd, const char *path, const char *text, struct err *err)
-{
-	auto_fd int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	int r = fd < 0 ? -errno : io_write(fd, text, strlen(text));
-	return r < 0 ? err_sys(err, -r, "write '%s'", path) : 0;
-}
-
 static int fill_workspace(int dir_fd, const struct plan *plan, struct err *err)
 {
-	char text[256];
 	TRY(make_owned_dir(dir_fd, "home", 0755, plan, err));
 	TRY(make_owned_dir(dir_fd, "tmp", 01777, plan, err));
-	TRY(make_owned_dir(dir_fd, "shm", 01777, plan, err));
-	(void)snprintf(text, sizeof(text),
-		"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-		"user:x:%u:%u:user:/home/user:/bin/sh\n"
-		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		plan->uid, plan->gid);
-	TRY(make_text_file(dir_fd, "passwd", text, err));
-	(void)snprintf(text, sizeof(text), "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
-	return make_text_file(dir_fd, "group", text, err);
+	return make_owned_dir(dir_fd, "shm", 01777, plan, err);
 }
 
 /* Takes the detached tree, which must not die unplaced: the kernel waits for a grace period then.
@@ -160,9 +144,7 @@ static int place_workspace(int workspace_fd, bool *ret_hangs, struct err *err)
 {
 	TRY(place_home(workspace_fd, ret_hangs, err));
 	TRY(bind_tree(workspace_fd, "tmp", "/tmp", 0, err));
-	TRY(bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err));
-	TRY(bind_tree(workspace_fd, "passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
-	return bind_tree(workspace_fd, "group", "/etc/group", MOUNT_ATTR_RDONLY, err);
+	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
 }
 
 /* Given directories that go below /home/user or /tmp wait in the template's /run. */
@@ -188,6 +170,12 @@ static int take_waiting(
 	return 0;
 }
 
+static int make_empty_file(const char *path, struct err *err)
+{
+	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	return fd < 0 ? err_sys(err, errno, "create '%s'", path) : 0;
+}
+
 static int make_mount_point(const char *to, int tree_fd, const struct plan *plan, struct err *err)
 {
 	char part[1024];
@@ -203,7 +191,7 @@ static int make_mount_point(const char *to, int tree_fd, const struct plan *plan
 	if (fstat(tree_fd, &st) < 0)
 		return err_sys(err, errno, "look at the tree for '%s'", to);
 	if (!S_ISDIR(st.st_mode))
-		return make_text_file(AT_FDCWD, to, "", err);
+		return make_empty_file(to, err);
 	if (mkdir(to, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "create '%s'", to);
 	return 0;
@@ -368,9 +356,6 @@ int raise_session(struct raising *raising, struct err *err)
 	(void)sigemptyset(&none);
 	if (setsid() < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_sys(err, errno, "start a session");
-	/* what our caller ignored is no concern of the cell's programs */
-	for (int number = 1; number < NSIG; number++)
-		(void)signal(number, SIG_DFL);
 	/* a file that grows past the disk limit is an error to handle, not a death */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
 		return err_sys(err, errno, "ignore SIGXFSZ");

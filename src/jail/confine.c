@@ -20,7 +20,7 @@
 #include "base/io.h"
 #include "base/own.h"
 
-enum { GUARD_WAIT_US = 20 * 1000000 };
+enum { AWAIT_US = 20 * 1000000 };
 
 void jail_empty_bounding_set(void)
 {
@@ -47,8 +47,6 @@ static int become_user(const struct plan *plan, struct err *err)
 int raise_uid(struct raising *raising, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
-	/* when memory runs out the kernel should look here first, not at init or the host */
-	(void)io_write_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
 	TRY(become_user(plan, err));
 	step_note(raising, STEP_UID, (int)plan->uid, "uid %u, gid %u", plan->uid, plan->gid);
 	return 0;
@@ -150,18 +148,18 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* Looking now and then costs less than another descriptor: init is done in about the time the
- * payload needs for its own walls. */
-int jail_await_guard(const struct raising *raising, struct err *err)
+/* Looking now and then costs less than another descriptor: the two are done at about the same time.
+ */
+int jail_await(const struct raising *raising, enum step_id id, struct err *err)
 {
-	const struct step_outcome *guard = &raising->page->report.steps[STEP_INIT_GUARD];
-	const struct timespec pause = { .tv_nsec = 20000 };
-	int64_t deadline = clock_us() + GUARD_WAIT_US;
-	if (!(raising->page->plan.wanted & (UINT64_C(1) << STEP_INIT_GUARD)))
+	const struct step_outcome *outcome = &raising->page->report.steps[id];
+	const struct timespec pause = { .tv_nsec = 10000 };
+	int64_t deadline = clock_us() + AWAIT_US;
+	if (!(raising->page->plan.wanted & (UINT64_C(1) << id)))
 		return 0;
-	while (__atomic_load_n(&guard->state, __ATOMIC_ACQUIRE) != STEP_RAISED) {
+	while (__atomic_load_n(&outcome->state, __ATOMIC_ACQUIRE) != STEP_RAISED) {
 		if (clock_us() > deadline)
-			return err_set(err, ERR_BROKEN, "init was not confined in time");
+			return err_set(err, ERR_BROKEN, "init was not ready in time");
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;

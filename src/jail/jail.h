@@ -43,18 +43,20 @@ enum step_id {
 	STEP_CGROUP,
 	STEP_CGROUP_NAMESPACE,
 	STEP_NO_NESTED_NAMESPACES,
-	STEP_WORKSPACE,
-	STEP_PROC,
 	STEP_HOSTNAME,
 	STEP_SESSION,
 	STEP_RLIMITS,
+	/* in init, while the payload confines itself */
+	STEP_WORKSPACE,
+	STEP_PROC,
 	STEP_INIT_GUARD,
 	/* in the payload, before it executes the program */
 	STEP_UID,
 	STEP_CAPABILITIES,
 	STEP_NO_NEW_PRIVS,
-	STEP_LANDLOCK,
 	STEP_SECCOMP,
+	/* in the payload, once everything is mounted */
+	STEP_LANDLOCK,
 	STEP_ID_COUNT,
 };
 
@@ -64,8 +66,10 @@ enum step_stage {
 	STAGE_NETWORK,
 	STAGE_CLONE,
 	STAGE_INIT,
+	STAGE_MOUNT,
 	STAGE_GUARD,
 	STAGE_PAYLOAD,
+	STAGE_LANDLOCK,
 	STEP_STAGE_COUNT,
 };
 
@@ -251,8 +255,8 @@ int jail_spare_network(void);
 /* Empties the caller's bounding set, which a cell then inherits empty. */
 void jail_empty_bounding_set(void);
 
-/* The payload waits here until init is confined. */
-int jail_await_guard(const struct raising *raising, struct err *err);
+/* The payload waits here until init has raised this step. */
+int jail_await(const struct raising *raising, enum step_id id, struct err *err);
 
 /* A plan from outside the zygote: every count, string and enum in range? */
 int jail_check_plan(const struct plan *plan, struct err *err);

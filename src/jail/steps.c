@@ -72,13 +72,6 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 	[STEP_NO_NESTED_NAMESPACES] = {
 		.stage = STAGE_INIT, .name = "no_nested_namespaces", .title = "no user namespace inside the cell",
 		.fix = FIX_USERNS, .only = MODE_ROOTLESS, .apply = raise_no_nested_namespaces },
-	[STEP_WORKSPACE] = {
-		.stage = STAGE_INIT, .name = "workspace", .title = "private /home/user, /tmp, /dev/shm",
-		.fix = FIX_KERNEL "CONFIG_TMPFS", .apply = raise_workspace },
-	[STEP_PROC] = {
-		.stage = STAGE_INIT, .name = "proc", .title = "own /proc",
-		.fix = "inside a container: give it an unmasked /proc (docker: --security-opt "
-		       "systempaths=unconfined)", .apply = raise_proc },
 	[STEP_HOSTNAME] = {
 		.stage = STAGE_INIT, .name = "hostname", .title = "host name 'cell'",
 		.fix = FIX_ADMIN, .apply = raise_hostname },
@@ -88,6 +81,13 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 	[STEP_RLIMITS] = {
 		.stage = STAGE_INIT, .name = "rlimits", .title = "resource limits of each process",
 		.fix = "raise the hard limits of the calling shell (ulimit -H)", .apply = raise_rlimits },
+	[STEP_WORKSPACE] = {
+		.stage = STAGE_MOUNT, .name = "workspace", .title = "private /home/user, /tmp, /dev/shm",
+		.fix = FIX_KERNEL "CONFIG_TMPFS", .apply = raise_workspace },
+	[STEP_PROC] = {
+		.stage = STAGE_MOUNT, .name = "proc", .title = "own /proc",
+		.fix = "inside a container: give it an unmasked /proc (docker: --security-opt "
+		       "systempaths=unconfined)", .apply = raise_proc },
 	[STEP_INIT_GUARD] = {
 		.stage = STAGE_GUARD, .name = "init_guard", .title = "init confined, not traceable, own filter",
 		.fix = FIX_KERNEL "CONFIG_SECCOMP_FILTER", .apply = raise_init_guard },
@@ -101,13 +101,13 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 	[STEP_NO_NEW_PRIVS] = {
 		.stage = STAGE_PAYLOAD, .name = "no_new_privs", .title = "no_new_privs",
 		.fix = FIX_KERNEL "prctl(PR_SET_NO_NEW_PRIVS)", .apply = raise_no_new_privs },
-	[STEP_LANDLOCK] = {
-		.stage = STAGE_PAYLOAD, .name = "landlock", .title = "Landlock",
-		.fix = FIX_KERNEL "CONFIG_SECURITY_LANDLOCK and boot it with lsm=landlock,… first in the list",
-		.is_optional = true, .apply = raise_landlock },
 	[STEP_SECCOMP] = {
 		.stage = STAGE_PAYLOAD, .name = "seccomp", .title = "system call filter",
 		.fix = FIX_KERNEL "CONFIG_SECCOMP_FILTER", .apply = raise_seccomp },
+	[STEP_LANDLOCK] = {
+		.stage = STAGE_LANDLOCK, .name = "landlock", .title = "Landlock",
+		.fix = FIX_KERNEL "CONFIG_SECURITY_LANDLOCK and boot it with lsm=landlock,… first in the list",
+		.is_optional = true, .apply = raise_landlock },
 };
 /* clang-format on */
 

@@ -73,8 +73,6 @@ static const struct skeleton_file {
 	const char *path;
 	const char *text;
 } skeleton_files[] = {
-	{ "etc/passwd", "" }, /* a cell binds its own over these two */
-	{ "etc/group", "" },
 	{ "etc/hosts", "127.0.0.1 localhost cell\n::1 localhost cell\n" },
 	{ "etc/hostname", "cell\n" },
 	{ "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
@@ -238,6 +236,20 @@ static int make_file(const char *path, const char *text, struct err *err)
 	return r < 0 ? err_sys(err, -r, "write '/%s'", path) : 0;
 }
 
+/* One zygote's cells all have the same user. */
+static int make_users(const struct plan *plan, struct err *err)
+{
+	char text[256];
+	(void)snprintf(text, sizeof(text),
+		"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+		"user:x:%u:%u:user:/home/user:/bin/sh\n"
+		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		plan->uid, plan->gid);
+	TRY(make_file("etc/passwd", text, err));
+	(void)snprintf(text, sizeof(text), "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
+	return make_file("etc/group", text, err);
+}
+
 static int fill_skeleton(struct err *err)
 {
 	for (size_t i = 0; i < COUNT_OF(skeleton_dirs); i++)
@@ -389,6 +401,7 @@ int raise_rootfs(struct raising *raising, struct err *err)
 	TRY(collect_mounts(raising, err));
 	TRY(make_skeleton(err));
 	TRY(fill_skeleton(err));
+	TRY(make_users(&raising->page->plan, err));
 	for (size_t i = 0; i < shown_count; i++)
 		TRY(attach_tree(&raising->trees->items[i], err));
 	bool is_host = strcmp(rootfs, "/") == 0;

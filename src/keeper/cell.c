@@ -35,7 +35,7 @@ static void cell_init(
 {
 	*cell = (struct cell){ .keeper = keeper, .task = task, .result = result };
 	cell->workspace.fd = -1;
-	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = -1;
+	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = -1;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		cell->out_fds[stream] = -1;
@@ -50,6 +50,7 @@ void cell_free(struct cell *cell)
 		return;
 	cell_kill(cell);
 	own_close(&cell->listener_fd);
+	own_close(&cell->mounts_fd);
 	own_close(&cell->workspace.fd);
 	own_close(&cell->pidfd);
 	own_close(&cell->status_fd);
@@ -74,10 +75,14 @@ static int make_group(struct cell *cell, struct err *err)
 	struct cgroup_limits limits = { spec->memory, spec->pids, spec->cpus_milli };
 	if (!(template->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
-	TRY(cgroup_make(
-		&cell->group, &cell->keeper->site, cell->keeper->slot.number, &limits, err));
+	struct keeper *keeper = cell->keeper;
+	if (keeper->has_spare_group)
+		cell->group = keeper->spare_group;
+	else
+		TRY(cgroup_make(&cell->group, &keeper->site, keeper->slot.number, err));
+	keeper->has_spare_group = false;
 	cell->has_group = true;
-	return 0;
+	return cgroup_limit(&cell->group, &limits, err);
 }
 
 static void fill_plan(struct cell *cell)
@@ -322,7 +327,7 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	struct report *report, struct err *err)
 {
 	struct report own;
-	keeper_tidy(keeper);
+	cell_free(take_ptr(&keeper->last));
 	keeper->last = xcalloc(1, sizeof(*keeper->last));
 	cell_init(keeper->last, keeper, task, result);
 	result->runtime = "local";

@@ -17,6 +17,8 @@ struct keeper {
 	bool is_probe;
 	struct zygote zygote;
 	struct cgroup_site site;
+	struct cgroup spare_group; /* for the next cell; without limits yet */
+	bool has_spare_group;
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
 	struct template_page *template; /* owned; its report tells how the template was raised */
@@ -45,7 +47,7 @@ struct cell {
 	struct workspace workspace;
 
 	/* all owned; -1 when closed */
-	int pidfd, status_fd, gate_fd, listener_fd;
+	int pidfd, status_fd, gate_fd, listener_fd, mounts_fd;
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;
 

@@ -139,25 +139,23 @@ static int make_dirs(struct cgroup *group, struct err *err)
 	return 0;
 }
 
-static int fill(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
-{
-	TRY(make_dirs(group, err));
-	if (group->site->kind == CGROUP_V2)
-		return set_v2_limits(group, limits, err);
-	TRY(set_v1_limits(group, limits, err));
-	return watch_oom(group, err);
-}
-
-int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot,
-	const struct cgroup_limits *limits, struct err *err)
+int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, struct err *err)
 {
 	*group = (struct cgroup){ .site = site, .oom_fd = -1 };
 	(void)snprintf(group->name, sizeof(group->name), GROUP_PREFIX "%d", slot);
 	memset(group->dir_fds, -1, sizeof(group->dir_fds));
-	if (fill(group, limits, err) == 0)
-		return 0;
-	cgroup_remove(group);
-	return -1;
+	int r = make_dirs(group, err);
+	if (r == 0 && site->kind == CGROUP_V1)
+		r = watch_oom(group, err);
+	if (r < 0)
+		cgroup_remove(group);
+	return r;
+}
+
+int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
+{
+	return group->site->kind == CGROUP_V2 ? set_v2_limits(group, limits, err)
+					      : set_v1_limits(group, limits, err);
 }
 
 int cgroup_entry_fds(

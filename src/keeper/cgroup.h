@@ -42,8 +42,10 @@ struct cgroup_limits {
 	int64_t memory, pids, cpus_milli;
 };
 
-int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot,
-	const struct cgroup_limits *limits, struct err *err);
+/* Makes an empty group without limits, and sets them: two steps, for the first takes long and can
+ * be done before anyone knows the second. */
+int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, struct err *err);
+int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struct err *err);
 
 /* The descriptors a cell needs to get in: see enum cell_fd. Owned by the caller. */
 int cgroup_entry_fds(

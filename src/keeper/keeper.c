@@ -182,7 +182,13 @@ int keeper_open(
 
 void keeper_tidy(struct keeper *keeper)
 {
+	struct err err = { 0 };
+	bool has_groups = keeper->template->base.plan.wanted & bit(STEP_CGROUP);
 	cell_free(take_ptr(&keeper->last));
+	/* when it cannot be made now, the next run will try, and say why */
+	if (keeper->is_resident && has_groups && !keeper->has_spare_group)
+		keeper->has_spare_group = cgroup_make(&keeper->spare_group, &keeper->site,
+						  keeper->slot.number, &err) == 0;
 }
 
 void keeper_close(struct keeper *keeper)
@@ -193,6 +199,8 @@ void keeper_close(struct keeper *keeper)
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);
 	cell_free(keeper->last);
+	if (keeper->has_spare_group)
+		cgroup_remove(&keeper->spare_group);
 	zygote_stop(&keeper->zygote);
 	slot_free(&keeper->slot);
 	cgroup_site_done(&keeper->site);

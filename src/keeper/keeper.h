@@ -52,7 +52,8 @@ enum keeper_life {
 int keeper_open(const struct spec *spec, enum keeper_life life, struct keeper **ret_keeper,
 	struct err *err);
 
-/* Removes what the last cell left, for when there is time; the next run would do it first. */
+/* Removes what the last cell left and prepares for the next, for when there is time; the next run
+ * would do it first. */
 void keeper_tidy(struct keeper *keeper);
 
 /* Also removes what the last cell left; nothing of it remains. */

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +20,10 @@
 #include "base/own.h"
 #include "keeper/sample.h"
 #include "keeper/watch.h"
+
+#ifndef PIDFD_GET_MNT_NAMESPACE /* since 6.11 */
+#define PIDFD_GET_MNT_NAMESPACE _IO(0xFF, 3)
+#endif
 
 enum {
 	RAISE_WAIT_MS = 30000,
@@ -276,6 +281,13 @@ static int64_t check_limits(struct cell *cell)
 	return left_us;
 }
 
+/* The last process of a cell takes the mounts down before anyone hears of its death, unless
+ * somebody still holds them. */
+static void hold_mounts(struct cell *cell)
+{
+	cell->mounts_fd = ioctl(cell->pidfd, PIDFD_GET_MNT_NAMESPACE, 0);
+}
+
 void cell_kill(struct cell *cell)
 {
 	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
@@ -338,6 +350,8 @@ static int open_gate(struct cell *cell, struct err *err)
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	TRY(open_gate(cell, err));
+	if (cell->keeper->is_resident)
+		hold_mounts(cell);
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
 		(cell->is_ready || cell->gate_fd >= 0)) {
 		struct pollfd fds[WAIT_SLOT_COUNT];

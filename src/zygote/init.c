@@ -88,6 +88,10 @@ static void close_others(const struct raising *raising)
 _Noreturn void init_run(struct raising *raising)
 {
 	struct err err = { 0 };
+	/* what the zygote set for itself */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
 	if (jail_die_with_zygote(raising, &err) < 0)
 		_exit(1);
 	if (jail_walk(raising, STAGE_INIT, &err) < 0)
@@ -95,8 +99,12 @@ _Noreturn void init_run(struct raising *raising)
 	pid_t payload = fork();
 	if (payload == 0)
 		payload_run(raising);
+	if (payload < 0 || jail_walk(raising, STAGE_MOUNT, &err) < 0)
+		_exit(1);
 	close_others(raising);
-	if (payload < 0 || jail_walk(raising, STAGE_GUARD, &err) < 0)
+	/* when memory runs out the kernel should look there first, not at init or the host */
+	(void)io_write_at(AT_FDCWD, "/proc/2/oom_score_adj", "500");
+	if (jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
 	reap(payload, raising);
 	/* not _exit(): a sanitizer's does more than init's filter lets it */

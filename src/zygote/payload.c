@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,8 +104,13 @@ _Noreturn void payload_run(struct raising *raising)
 {
 	struct err err = { 0 };
 	int gate_fd = raising->fds[CELL_FD_GATE];
-	if (jail_walk(raising, STAGE_PAYLOAD, &err) < 0 || jail_await_guard(raising, &err) < 0)
+	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
+	if (jail_walk(raising, STAGE_PAYLOAD, &err) < 0 ||
+		jail_await(raising, STEP_PROC, &err) < 0 ||
+		jail_walk(raising, STAGE_LANDLOCK, &err) < 0 ||
+		jail_await(raising, STEP_INIT_GUARD, &err) < 0)
 		_exit(1);
+	(void)prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
 	bool is_probe = raising->page->plan.is_probe;
 	if (pass_gate(gate_fd, raising->listener_fd) < 0)
 		_exit(1);

@@ -151,6 +151,9 @@ void zygote_serve(int control_fd)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "hotcell-zygote", 0, 0, 0);
 	(void)umask(0022); /* the caller's would make a skeleton that nobody may enter */
+	/* what our caller ignored is no concern of a cell's programs */
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
 	(void)signal(SIGCHLD, SIG_IGN); /* ended cells need no burial; their pidfds tell */
 	(void)signal(SIGINT, SIG_IGN);  /* a terminal's ^C is the supervisor's to handle */
 	(void)signal(SIGTERM, SIG_IGN);

@@ -29,8 +29,8 @@ static void open_setting(struct setting *setting)
 		SKIP(setting->site.why);
 	if (slot_take(&setting->slot, &err) < 0)
 		SKIP(err.text);
-	ASSERT_OK(
-		cgroup_make(&setting->group, &setting->site, setting->slot.number, &limits, &err));
+	ASSERT_OK(cgroup_make(&setting->group, &setting->site, setting->slot.number, &err));
+	ASSERT_OK(cgroup_limit(&setting->group, &limits, &err));
 }
 
 static void close_setting(struct setting *setting)
@@ -109,18 +109,15 @@ TEST(a_new_group_has_its_limits)
 	close_setting(&setting);
 }
 
-TEST(a_limit_the_kernel_refuses_leaves_no_group)
+TEST(a_limit_the_kernel_refuses_is_named)
 {
 	struct setting setting;
 	struct err err = { 0 };
 	struct cgroup_limits bad = limits;
 	bad.pids = INT64_MAX - 1;
 	open_setting(&setting);
-	cgroup_remove(&setting.group);
-	ASSERT_FAIL(cgroup_make(&setting.group, &setting.site, setting.slot.number, &bad, &err),
-		ERR_SYSTEM);
+	ASSERT_FAIL(cgroup_limit(&setting.group, &bad, &err), ERR_SYSTEM);
 	ASSERT_HAS(err.text, "pids.max");
-	ASSERT_EQ(count_groups(&setting.site, setting.group.name), 0);
 	close_setting(&setting);
 }
 
@@ -226,7 +223,8 @@ TEST(making_a_group_replaces_a_stale_one)
 	struct cgroup second;
 	const struct cgroup_limits other = { .memory = 32 << 20, .pids = 5 };
 	open_setting(&setting);
-	ASSERT_OK(cgroup_make(&second, &setting.site, setting.slot.number, &other, &err));
+	ASSERT_OK(cgroup_make(&second, &setting.site, setting.slot.number, &err));
+	ASSERT_OK(cgroup_limit(&second, &other, &err));
 	bool is_v2 = setting.site.kind == CGROUP_V2;
 	for (size_t i = 0; i < setting.site.place_count; i++)
 		if (setting.site.places[i].controllers & (1U << CGROUP_PIDS))
