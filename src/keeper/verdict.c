@@ -46,8 +46,11 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 	usage->cpu_us = counted->cpu_us >= 0 ? counted->cpu_us : cell->end.cpu_us;
 	if (cell->sampled_cpu_us > usage->cpu_us)
 		usage->cpu_us = cell->sampled_cpu_us;
-	usage->max_memory_kb =
-		counted->memory_peak >= 0 ? counted->memory_peak / 1024 : cell->end.max_rss_kb;
+	/* the cgroup counts what the cell had to pay for, the largest process also what it shares
+	 * with the host: the larger number is the one a person expects */
+	usage->max_memory_kb = counted->memory_peak / 1024;
+	if (cell->end.max_rss_kb > usage->max_memory_kb)
+		usage->max_memory_kb = cell->end.max_rss_kb;
 	if (cell->sampled_memory / 1024 > usage->max_memory_kb)
 		usage->max_memory_kb = cell->sampled_memory / 1024;
 	/* init is one of those counted */
