@@ -58,16 +58,15 @@ static int finish(int status)
 }
 
 /* A closed 0, 1 or 2 would be given to the next thing we open, and output would go there. */
-static void keep_standard_streams(void)
+static bool is_open(int fd)
 {
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", O_RDWR); /* takes the lowest free number */
+	return fcntl(fd, F_GETFD) >= 0 || open("/dev/null", O_RDWR) == fd;
 }
 
 int main(int argc, char **argv)
 {
-	keep_standard_streams();
+	if (!is_open(STDIN_FILENO) || !is_open(STDOUT_FILENO) || !is_open(STDERR_FILENO))
+		return EXIT_COULD_NOT_RUN;
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a small ulimit -f shall be an error, not our end */
 	if (argc < 2) {
