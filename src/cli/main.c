@@ -60,7 +60,10 @@ static int finish(int status)
 /* A closed 0, 1 or 2 would be given to the next thing we open, and output would go there. */
 static bool is_open(int fd)
 {
-	return fcntl(fd, F_GETFD) >= 0 || open("/dev/null", O_RDWR) == fd;
+	if (fcntl(fd, F_GETFD) >= 0)
+		return true;
+	int lowest_fd = open("/dev/null", O_RDWR);
+	return lowest_fd == fd; /* and stays open */
 }
 
 int main(int argc, char **argv)
