@@ -6,15 +6,10 @@ import shlex
 import shutil
 import subprocess
 
-from suite import (HUNG_AFTER, BUILD, EVERYONE, ROOT, USER, Skip, check, claim, contains, equal,
-                   matches, nothing_left, parse_result)
+from suite import (HUNG_AFTER, ROOT, USER, Skip, check, claim, contains, equal,
+                   is_sanitized, matches, nothing_left, parse_result)
 
 RAN = "print('the program ran')"
-
-
-def is_sanitized():
-    with open(os.path.join(BUILD, "hotcell"), "rb") as file:
-        return b"__asan_init" in file.read()
 
 
 def in_namespace(person, script, *args, **kwargs):
@@ -264,7 +259,7 @@ declare_limit("core", [0])
 declare_limit("msgqueue", [0])
 
 
-@claim("a caller with few descriptors is told so", EVERYONE)
+@claim("a caller with few descriptors is told so")
 def few_descriptors(person):
     ran = person.run("-c", RAN, prefix=["prlimit", "--nofile=10"])
     if ran.code != 0:

@@ -19,6 +19,7 @@ import traceback
 
 HUNG_AFTER = 60  # seconds; nothing a test starts may take that long
 USER_ID = 61234  # an ordinary user; needs no entry in /etc/passwd
+DELEGATE_ID = 61235
 
 BUILD = os.path.abspath(os.environ.get("HOTCELL_BUILD", "build"))
 HOTCELL = os.path.abspath(os.environ.get("HOTCELL", os.path.join(BUILD, "hotcell")))
@@ -67,6 +68,12 @@ def matches(text, pattern, what):
     check(re.search(pattern, text), f"{what} does not match {pattern!r}: {short(text)}")
 
 
+def is_sanitized():
+    """Built with the address sanitizer, which needs memory, time and a loader."""
+    with open(os.path.join(BUILD, "hotcell"), "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 # ---- one run of hotcell --------------------------------------------------------------------------
 
 
@@ -107,8 +114,9 @@ def copy_programs(place):
 class Person:
     """Somebody who runs hotcell, from a copy of the programs, in directories of their own."""
 
-    def __init__(self, name, place, uid, prefix=()):
+    def __init__(self, name, place, uid, prefix=(), groups=()):
         self.name = name
+        self.groups = list(groups)  # cgroups that are this person's own
         self.place = os.path.join(place, name)
         self.uid = uid
         self.is_root = uid == 0
@@ -389,6 +397,8 @@ def stale_cgroups():
     """Groups of cells that nobody holds a slot for. Others may run cells at the same time."""
     found = []
     for root, dirs, _files in os.walk("/sys/fs/cgroup"):
+        if os.path.basename(root).startswith("hotcell-test-"):
+            dirs.clear()  # a delegate's, with slots of his own
         found += [os.path.join(root, name) for name in dirs if re.match(r"hotcell-\d+$", name)]
     if not found or not os.path.exists(SLOTS):
         return found
@@ -405,6 +415,9 @@ def mounts():
 def leftovers(person, mounts_before=frozenset()):
     found = [f"process {line}" for line in processes_of(person)]
     found += [f"mount {line}" for line in mounts() - mounts_before]
+    for group in person.groups:
+        found += [f"cgroup {group}/{name}" for name in
+                  fnmatch.filter(os.listdir(group), "hotcell-*")]
     if person.is_root:
         found += [f"cgroup {path}" for path in stale_cgroups()
                   if path not in person.stale_before and os.path.exists(path)]
@@ -444,7 +457,9 @@ def wait_until(condition, what, patience=20):
 
 # ---- claims --------------------------------------------------------------------------------------
 
-ROOT, USER, EVERYONE = ("root",), ("user",), ("root", "user")
+# root; an ordinary user; and one who was given cgroups of his own
+ROOT, USER, DELEGATE = ("root",), ("user",), ("delegate",)
+EVERYONE = ROOT + USER
 
 CLAIMS = []
 
@@ -459,21 +474,71 @@ def claim(text, who=EVERYONE):
     return add
 
 
+def own_groups():
+    """The cgroups this process is in that a cell needs: of v1, or else of v2."""
+    found = {}
+    for line in read("/proc/self/cgroup").decode().splitlines():
+        _number, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            found[controller] = f"/sys/fs/cgroup/{controllers}{path}".rstrip("/")
+    wanted = ("memory", "pids", "cpu", "cpuacct")
+    if all(os.path.isdir(found.get(name, "")) for name in wanted):
+        return sorted({found[name] for name in wanted})
+    return []
+
+
+def set_up_delegate(place):
+    """Gives an ordinary user cgroups of v1, as a container's manager would."""
+    groups = []
+    for parent in own_groups():
+        group = os.path.join(parent, os.path.basename(place))
+        with contextlib.suppress(OSError):
+            os.mkdir(group)
+            groups.append(group)
+            for name in ("", "tasks", "cgroup.procs"):
+                os.chown(os.path.join(group, name), DELEGATE_ID, DELEGATE_ID)
+    if not groups:
+        return None
+    enter = "".join(f"echo $$ > {group}/tasks && " for group in groups)
+    return Person("delegate", place, DELEGATE_ID, [
+        "sh", "-c", enter + 'exec "$@"', "sh", "setpriv", f"--reuid={DELEGATE_ID}",
+        f"--regid={DELEGATE_ID}", "--clear-groups", "--"], groups)
+
+
+def dismiss(people):
+    for group in people["delegate"].groups if "delegate" in people else ():
+        for name in fnmatch.filter(os.listdir(group), "hotcell-*"):
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.join(group, name))
+        with contextlib.suppress(OSError):
+            os.rmdir(group)
+    shutil.rmtree(f"/tmp/hotcell-{DELEGATE_ID}", ignore_errors=True)
+
+
 def find_people(place):
     people = {}
     if os.geteuid() != 0:
+        if is_sanitized():
+            return people
         people["user"] = Person("user", place, os.geteuid())
         return people
     people["root"] = Person("root", place, 0)
-    if shutil.which("setpriv"):
+    if shutil.which("setpriv") and not is_sanitized():
         people["user"] = Person("user", place, USER_ID, [
             "setpriv", f"--reuid={USER_ID}", f"--regid={USER_ID}", "--clear-groups", "--"])
+        delegate = set_up_delegate(place)
+        if delegate:
+            people["delegate"] = delegate
     return people
 
 
 def why_absent(name):
     if name == "root":
         return "needs root"
+    if is_sanitized():
+        return "a sanitized program cannot live within the address space of a rootless cell"
+    if name == "delegate":
+        return "needs root and cgroup v1"
     return "needs setpriv (package util-linux)"
 
 
@@ -506,6 +571,7 @@ class Suite:
         self.tell(f"ok {text}" + (f" ({seconds:.1f} s)" if seconds >= 2 else ""))
 
     def run(self, people, patterns):
+        absent = {}
         for text, who, function in CLAIMS:
             for name in who:
                 title = f"{name}: {text}"
@@ -514,8 +580,10 @@ class Suite:
                 if name in people:
                     self.try_claim(title, function, people[name])
                 else:
-                    self.skipped += 1
-                    self.tell(f"skip {title}: {why_absent(name)}")
+                    absent[name] = absent.get(name, 0) + 1
+        for name, count in absent.items():
+            self.skipped += 1
+            self.tell(f"skip {name}: {count} claims: {why_absent(name)}")
 
 
 def main(patterns):
@@ -528,9 +596,11 @@ def main(patterns):
     place = tempfile.mkdtemp(prefix="hotcell-test-")
     os.chmod(place, 0o755)
     suite = Suite()
+    people = find_people(place)
     try:
-        suite.run(find_people(place), patterns)
+        suite.run(people, patterns)
     finally:
+        dismiss(people)
         if "KEEP" not in os.environ:
             shutil.rmtree(place, ignore_errors=True)
     print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
