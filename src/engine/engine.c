@@ -86,11 +86,14 @@ static void name_program(const struct spec *spec, struct making *making)
 	making->program = xstrdup(name);
 }
 
+/* A file whose name begins with a dash must not be taken for an option. */
 static void fill_argv(const struct spec *spec, struct making *making)
 {
+	auto_free char *file =
+		xasprintf("%s%s", making->program[0] == '-' ? "./" : "", making->program);
 	for (size_t i = 0; i < making->language.argv.count; i++) {
 		const char *arg = making->language.argv.items[i];
-		strings_add(&making->argv, strcmp(arg, "{file}") == 0 ? making->program : arg);
+		strings_add(&making->argv, strcmp(arg, "{file}") == 0 ? file : arg);
 	}
 	for (size_t i = 0; i < spec->args.count; i++)
 		strings_add(&making->argv, spec->args.items[i]);
