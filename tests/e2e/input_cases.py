@@ -41,6 +41,29 @@ def own_name(person):
     contains(ran.err, "line 1", "stderr")
 
 
+@claim("a file of any name is run, also one that looks like an option")
+def odd_file_names(person):
+    for name in ("-c", "-x.py", "-", "ü b.py", "new\nline.py", "quote'.py", "$HOME.py"):
+        person.write(person.path(name), "import sys; print('ran', sys.argv[1:])")
+        equal(person.run("-l", "python", "--", "./" + name, "a").ok().out, "ran ['a']\n",
+              f"stdout of {name!r}")
+    equal(person.run("--", "-x.py", "a").ok().out, "ran ['a']\n", "stdout of -x.py after --")
+    for name, code in (("-e.js", "console.log('ran')"), ("-c.bash", "echo ran")):
+        person.write(person.path(name), code)
+        equal(person.run("--", name).ok().out, "ran\n", f"stdout of {name!r}")
+
+
+@claim("code from a pipe, with a byte order mark or line ends of another system runs")
+def odd_code(person):
+    shell = f"exec {person.hotcell} run /dev/fd/5 5<<'EOF'\nprint('piped')\nEOF"
+    ran = subprocess.run(person.prefix + ["sh", "-c", shell], env=person.env, cwd=person.dir,
+                         capture_output=True, timeout=HUNG_AFTER, check=False)
+    equal((ran.returncode, ran.stdout), (0, b"piped\n"), f"exit status and stdout {ran.stderr!r}")
+    person.write(person.path("bom.py"), b"\xef\xbb\xbfprint(1)\r\nprint(2)\r\n")
+    equal(person.run("bom.py").ok().out, "1\n2\n", "stdout")
+    equal(person.run("-c", "").ok().out, "", "stdout of no code at all")
+
+
 @claim("code comes from standard input with -")
 def code_from_stdin(person):
     equal(person.run("-", stdin=b"print('from stdin')").ok().out, "from stdin\n", "stdout")
@@ -145,6 +168,12 @@ def stdin_closed(person):
 @claim("--stdin - with code from - is refused")
 def stdin_twice(person):
     ran = person.run("--stdin", "-", "-", stdin=b"print(1)").exits(125)
+    contains(ran.err, "--stdin", "stderr")
+
+
+@claim("--stdin refuses a directory")
+def stdin_directory(person):
+    ran = person.code(CAT, "--stdin", ".").exits(125)
     contains(ran.err, "--stdin", "stderr")
 
 

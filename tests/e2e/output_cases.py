@@ -258,6 +258,16 @@ def out_through_link(person):
     check(all(file["saved_to"] is None for file in result["files"]), "files:", result["files"])
 
 
+@claim("--out makes the directory it is given, and one that cannot be made is told before the run")
+def out_target(person):
+    person.code(MAKE, "--out", "a.png:deep/er/still").ok()
+    equal(files_below(person.path("deep")), ["er/still/a.png"], "files that came out")
+    person.write(person.path("file"), "")
+    ran = person.code("print('ran')", "--out", "x:file").exits(125)
+    contains(ran.err, "--out", "stderr")
+    equal(ran.out, "", "stdout of a program that should not have run")
+
+
 @claim("a pattern that matches nothing is a warning")
 def out_nothing(person):
     result = person.json("--out", "*.nothing:got", "-c", "1").is_ok()
