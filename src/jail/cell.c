@@ -47,11 +47,9 @@ int raise_cgroup_namespace(struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* Rootless only: init is not mapped yet. It becomes the cell's user, who may make no further
- * namespace; the kernel keeps that count per user namespace. */
-int raise_no_nested_namespaces(struct raising *raising, struct err *err)
+/* A cell cloned by a zygote is not mapped yet: it becomes the cell's user. */
+static int map_user(const struct plan *plan, struct err *err)
 {
-	const struct plan *plan = &raising->page->plan;
 	char map[64];
 	int r = io_write_at(AT_FDCWD, "/proc/self/setgroups", "deny");
 	if (r < 0 && r != -EPERM) /* denied in the parent namespace already */
@@ -62,12 +60,17 @@ int raise_no_nested_namespaces(struct raising *raising, struct err *err)
 		return err_sys(err, -r, "write uid_map");
 	(void)snprintf(map, sizeof(map), "%u 0 1", plan->gid);
 	r = io_write_at(AT_FDCWD, "/proc/self/gid_map", map);
-	if (r < 0)
-		return err_sys(err, -r, "write gid_map");
-	r = io_write_at(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0");
-	if (r < 0)
-		return err_sys(err, -r, "forbid further user namespaces");
-	return 0;
+	(void)io_write_at(AT_FDCWD, "/proc/self/projid_map", "0 0 1");
+	return r < 0 ? err_sys(err, -r, "write gid_map") : 0;
+}
+
+/* Rootless only: the kernel counts user namespaces per user namespace. */
+int raise_no_nested_namespaces(struct raising *raising, struct err *err)
+{
+	if (!raising->is_born)
+		TRY(map_user(&raising->page->plan, err));
+	int r = io_write_at(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0");
+	return r < 0 ? err_sys(err, -r, "forbid further user namespaces") : 0;
 }
 
 /* A tmpfs that hangs nowhere yet. */

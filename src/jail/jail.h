@@ -107,7 +107,8 @@ struct plan {
 	bool is_probe;      /* walk every step, then leave instead of executing */
 
 	/* the cell */
-	uint32_t uid, gid; /* as seen inside */
+	uint32_t uid, gid;           /* as seen inside */
+	uint32_t host_uid, host_gid; /* the caller's */
 	enum net_mode net;
 	bool has_full_proc;
 	enum cgroup_kind cgroup;
@@ -194,6 +195,7 @@ struct raising {
 	int io_fd;                /* init's own /proc/self/io */
 	int life_fd;              /* hangs up when the zygote dies */
 	bool has_spare_network;   /* the zygote is in a network namespace nobody used yet */
+	bool is_born;             /* the zygote was born in the cell's namespaces */
 	struct jail_trees *trees; /* private to the template stage */
 };
 
@@ -236,11 +238,20 @@ enum zygote_request {
 	ZYGOTE_REQUEST_COUNT,
 };
 
+/* What a person is told when a step failed: its name, why, and how to mend it. Returns -1. */
+int jail_refuse(enum step_id id, int sys, const char *why, struct err *err);
+
+/* The same when the clone itself failed: the likeliest culprit gets the blame. */
+int jail_refuse_birth(enum jail_mode mode, int sys, struct err *err);
+
 /* Walks the steps of one stage. On failure the report names the step. */
 int jail_walk(struct raising *raising, enum step_stage stage, struct err *err);
 
 /* The clone flags of the wanted namespaces; a fault on one of them is reported here. */
 int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *err);
+
+/* The same for a zygote that is to become the init of its only cell. */
+uint64_t jail_birth_flags(enum jail_mode mode);
 
 /* Marks the steps of STAGE_CLONE as raised, or as failed when errno says so. */
 void jail_note_clone(struct raising *raising, int sys);

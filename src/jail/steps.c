@@ -210,16 +210,45 @@ int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *e
 	return 0;
 }
 
-/* One clone raises many namespaces and has one errno; the likeliest culprit gets the blame. */
+uint64_t jail_birth_flags(enum jail_mode mode)
+{
+	uint64_t steps = jail_steps_of(mode, NET_NONE);
+	uint64_t flags = 0;
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
+		if (steps & bit((enum step_id)i))
+			flags |= jail_steps[i].clone_flag;
+	return flags;
+}
+
+int jail_refuse(enum step_id id, int sys, const char *why, struct err *err)
+{
+	(void)err_set(err, ERR_MISSING,
+		"layer '%s' (%s) could not be raised: %.200s; to mend it: %s", jail_steps[id].name,
+		jail_steps[id].title, why, jail_steps[id].fix);
+	err->sys = sys;
+	return -1;
+}
+
+/* One clone raises many namespaces and has one errno. */
+static enum step_id likely_culprit(enum jail_mode mode)
+{
+	return mode == MODE_ROOTLESS ? STEP_CELL_USER_NAMESPACE : STEP_PID_NAMESPACE;
+}
+
+int jail_refuse_birth(enum jail_mode mode, int sys, struct err *err)
+{
+	struct err why = { 0 };
+	(void)err_sys(&why, sys, "clone into the cell's namespaces");
+	return jail_refuse(likely_culprit(mode), sys, why.text, err);
+}
+
 void jail_note_clone(struct raising *raising, int sys)
 {
 	const struct plan *plan = &raising->page->plan;
 	if (sys != 0) {
 		struct err err = { 0 };
-		enum step_id id =
-			plan->mode == MODE_ROOTLESS ? STEP_CELL_USER_NAMESPACE : STEP_PID_NAMESPACE;
-		(void)err_sys(&err, sys, "clone the cell's init into its namespaces");
-		(void)note_failure(raising, id, &err);
+		(void)err_sys(&err, sys, "clone into the cell's namespaces");
+		(void)note_failure(raising, likely_culprit(plan->mode), &err);
 		return;
 	}
 	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++) {

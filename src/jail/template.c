@@ -178,29 +178,33 @@ static int collect_shown(struct raising *raising, int root_fd, const char *path,
 int raise_user_namespace(struct raising *raising, struct err *err)
 {
 	char map[64];
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-	if (unshare(CLONE_NEWUSER) < 0)
+	uint32_t uid = raising->page->plan.host_uid;
+	uint32_t gid = raising->page->plan.host_gid;
+	/* one that was born in a user namespace is unmapped in it, and its own cell's user */
+	uint32_t inner = raising->is_born ? raising->page->plan.uid : 0;
+	if (!raising->is_born && unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno, "unshare the user namespace");
 	int r = io_write_at(AT_FDCWD, "/proc/self/setgroups", "deny");
 	if (r < 0)
 		return err_sys(err, -r, "write setgroups");
-	(void)snprintf(map, sizeof(map), "0 %u 1", uid);
+	(void)snprintf(map, sizeof(map), "%u %u 1", inner, uid);
 	r = io_write_at(AT_FDCWD, "/proc/self/uid_map", map);
 	if (r < 0)
 		return err_sys(err, -r, "write uid_map");
-	(void)snprintf(map, sizeof(map), "0 %u 1", gid);
+	(void)snprintf(map, sizeof(map), "%u %u 1", inner, gid);
 	r = io_write_at(AT_FDCWD, "/proc/self/gid_map", map);
 	if (r < 0)
 		return err_sys(err, -r, "write gid_map");
-	step_note(raising, STEP_USER_NAMESPACE, (int)uid, "uid %u of the host is root in it", uid);
+	/* it can be written once, by anyone in the namespace: let that be us */
+	(void)io_write_at(AT_FDCWD, "/proc/self/projid_map", "0 0 1");
+	step_note(raising, STEP_USER_NAMESPACE, (int)uid, "uid %u of the host is %u in it", uid,
+		inner);
 	return 0;
 }
 
 int raise_mount_namespace(struct raising *raising, struct err *err)
 {
-	(void)raising;
-	if (unshare(CLONE_NEWNS) < 0)
+	if (!raising->is_born && unshare(CLONE_NEWNS) < 0)
 		return err_sys(err, errno, "unshare the mount namespace");
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, errno, "stop mount propagation");

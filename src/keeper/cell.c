@@ -236,6 +236,12 @@ static int send_raise(struct cell *cell, const struct ends *ends, int page_fd, s
 	return r;
 }
 
+int cell_failure(const struct cell *cell, struct err *err)
+{
+	const struct cell_page *template = &cell->keeper->template->base;
+	return page_failure(template->report.failed_text[0] ? template : cell->page, err);
+}
+
 static int raise_cell(struct cell *cell, struct err *err)
 {
 	struct ends ends = { -1, -1, { -1, -1, -1 } };
@@ -249,13 +255,14 @@ static int raise_cell(struct cell *cell, struct err *err)
 	if (r == 0)
 		r = send_raise(cell, &ends, page_fd, err);
 	close_ends(&ends);
-	if (r == 0)
-		r = zygote_answer(&cell->keeper->zygote, &cell->pidfd, err);
 	TRY(r);
-	const struct cell_page *template = &cell->keeper->template->base;
-	if (cell->pidfd < 0)
-		return page_failure(template->report.failed_text[0] ? template : cell->page, err);
-	return 0;
+	if (cell->keeper->zygote.pidfd >= 0) {
+		/* it becomes the cell's init itself: nothing to wait for */
+		cell->pidfd = fcntl(cell->keeper->zygote.pidfd, F_DUPFD_CLOEXEC, 3);
+		return cell->pidfd < 0 ? err_sys(err, errno, "keep the cell's pidfd") : 0;
+	}
+	TRY(zygote_answer(&cell->keeper->zygote, &cell->pidfd, err));
+	return cell->pidfd < 0 ? cell_failure(cell, err) : 0;
 }
 
 static int start_spill(struct cell *cell, struct err *err)

@@ -74,6 +74,9 @@ int cell_await_workspace(struct cell *cell, struct err *err);
 /* supervise.c: ends every process of the cell and waits for it. */
 void cell_kill(struct cell *cell);
 
+/* cell.c: why the cell could not be raised. Returns -1. */
+int cell_failure(const struct cell *cell, struct err *err);
+
 /* cell.c: removes every trace of a dead cell. NULL is fine. */
 void cell_free(struct cell *cell);
 

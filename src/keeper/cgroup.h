@@ -28,6 +28,9 @@ struct cgroup_site {
 };
 
 void cgroup_find(struct cgroup_site *site);
+
+/* A quick look: whether this machine has v2 where everyone mounts it. */
+bool cgroup_is_v2(void);
 void cgroup_site_done(struct cgroup_site *site);
 
 struct cgroup {

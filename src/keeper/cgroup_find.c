@@ -222,3 +222,9 @@ void cgroup_site_done(struct cgroup_site *site)
 {
 	close_places(site);
 }
+
+bool cgroup_is_v2(void)
+{
+	struct statfs fs;
+	return statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "keeper/cell.h"
@@ -105,6 +106,8 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec,
 	struct plan *plan = &template->base.plan;
 	plan->magic = PLAN_MAGIC;
 	plan->mode = keeper->mode;
+	plan->host_uid = geteuid();
+	plan->host_gid = getegid();
 	plan->is_resident = keeper->is_resident;
 	plan->net = (enum net_mode)spec->net;
 	plan->wanted = jail_steps_of(plan->mode, plan->net);
@@ -134,14 +137,36 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec,
 	return 0;
 }
 
+static int take_slot(struct keeper *keeper, struct err *err)
+{
+	if (keeper->mode != MODE_ROOT && keeper->site.kind == CGROUP_NONE)
+		return 0;
+	TRY(slot_take(&keeper->slot, err));
+	keeper->has_slot = true;
+	return 0;
+}
+
+static bool leaves_out_cgroup(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->without.count; i++)
+		if (strcmp(spec->without.items[i], jail_steps[STEP_CGROUP].name) == 0)
+			return true;
+	return false;
+}
+
+static int make_spare_group(struct keeper *keeper, const struct spec *spec, struct err *err)
+{
+	if (keeper->site.kind != CGROUP_V2 || leaves_out_cgroup(spec))
+		return 0;
+	TRY(cgroup_make(&keeper->spare_group, &keeper->site, keeper->slot.number, err));
+	keeper->has_spare_group = true;
+	return 0;
+}
+
 static int open_template(
 	struct keeper *keeper, const struct spec *spec, uint64_t passed_over, struct err *err)
 {
 	auto_fd int page_fd = -1;
-	if (keeper->mode == MODE_ROOT || keeper->site.kind != CGROUP_NONE) {
-		TRY(slot_take(&keeper->slot, err));
-		keeper->has_slot = true;
-	}
 	void *page = NULL;
 	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
 	keeper->template = page;
@@ -152,17 +177,49 @@ static int open_template(
 	return zygote_template(&keeper->zygote, page_fd, err);
 }
 
+/* A single cell needs no zygote beside it. An id map, though, is made by a process that the born
+ * could not name: its pids are not those of the /proc it sees. */
+static enum zygote_form choose_form(
+	const struct keeper *keeper, const struct spec *spec, enum keeper_life life)
+{
+	if (life == KEEPER_RESIDENT)
+		return ZYGOTE_PROGRAM;
+	bool has_id_maps = keeper->mode == MODE_ROOT && spec->ro.count + spec->rw.count > 0;
+	return has_id_maps || life == KEEPER_PROBE ? ZYGOTE_COPY : ZYGOTE_BORN;
+}
+
+/* First of all, so that it starts up while we look around; only a v2 group must be there before. */
+static int start_zygote(
+	struct keeper *keeper, const struct spec *spec, enum keeper_life life, struct err *err)
+{
+	enum zygote_form form = choose_form(keeper, spec, life);
+	bool is_v2 = form == ZYGOTE_BORN && cgroup_is_v2();
+	int cgroup_fd = -1;
+	if (is_v2) {
+		cgroup_find(&keeper->site);
+		TRY(take_slot(keeper, err));
+		TRY(make_spare_group(keeper, spec, err));
+	}
+	if (keeper->has_spare_group)
+		cgroup_fd = keeper->spare_group.dir_fds[0];
+	TRY(zygote_start(&keeper->zygote, form, keeper->mode, cgroup_fd, err));
+	if (!is_v2) {
+		cgroup_find(&keeper->site);
+		TRY(take_slot(keeper, err));
+	}
+	return 0;
+}
+
 static int open_keeper(const struct spec *spec, enum keeper_life life, uint64_t passed_over,
 	struct keeper **ret_keeper, struct err *err)
 {
 	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
-	keeper->is_resident = life == KEEPER_RESIDENT;
 	keeper->mode = machine_mode();
+	keeper->is_resident = life == KEEPER_RESIDENT;
 	keeper->is_probe = life == KEEPER_PROBE;
 	keeper->slot.fd = -1;
-	/* first of all: it starts up while we look around */
-	int r = zygote_start(&keeper->zygote, life == KEEPER_ONCE, err);
-	cgroup_find(&keeper->site);
+	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
+	int r = start_zygote(keeper, spec, life, err);
 	if (r == 0)
 		r = open_template(keeper, spec, passed_over, err);
 	if (r < 0) {

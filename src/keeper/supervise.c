@@ -88,7 +88,7 @@ int cell_await_workspace(struct cell *cell, struct err *err)
 		if (n > 0)
 			hear_init(cell);
 		if (cell->status_fd < 0)
-			return page_failure(cell->page, err);
+			return cell_failure(cell, err);
 	}
 	return 0;
 }
@@ -343,7 +343,7 @@ static int open_gate(struct cell *cell, struct err *err)
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
 	int r = io_send(cell->gate_fd, &go, sizeof(go), NULL, 0);
 	if (r == -EPIPE || r == -ECONNRESET)
-		return page_failure(cell->page, err);
+		return cell_failure(cell, err);
 	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
 }
 
@@ -368,7 +368,7 @@ int cell_supervise(struct cell *cell, struct err *err)
 		cell->ended_us = clock_us();
 	drain(cell);
 	if (!cell->is_ready && cell->cause != CAUSE_INTERRUPT)
-		return page_failure(cell->page, err);
+		return cell_failure(cell, err);
 	cell->started_us = cell->page->report.started_us;
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "zygote/zygote.h"
 
-#define ZYGOTE_PROGRAM "hotcell-zygote"
+#define PROGRAM_NAME "hotcell-zygote"
 
 static int find_program(char *path, size_t size, struct err *err)
 {
@@ -30,19 +30,19 @@ static int find_program(char *path, size_t size, struct err *err)
 		*slash = '\0';
 	const char *const places[] = { "", "/..", "/../lib/hotcell" };
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		(void)snprintf(path, size, "%s%s/" ZYGOTE_PROGRAM, self, places[i]);
+		(void)snprintf(path, size, "%s%s/" PROGRAM_NAME, self, places[i]);
 		if (access(path, X_OK) == 0)
 			return 0;
 	}
 	return err_set(err, ERR_MISSING,
-		"the program " ZYGOTE_PROGRAM " is not beside hotcell nor in ../lib/hotcell of it; "
+		"the program " PROGRAM_NAME " is not beside hotcell nor in ../lib/hotcell of it; "
 		"run make, or make install");
 }
 
 /* posix_spawn shares our memory until the new program starts: no copy of a large parent. */
 static int spawn(const char *path, int sock, pid_t *ret_pid, struct err *err)
 {
-	char *const argv[] = { (char *)ZYGOTE_PROGRAM, NULL };
+	char *const argv[] = { (char *)PROGRAM_NAME, NULL };
 	char *const env[] = { NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -68,21 +68,33 @@ static int spawn(const char *path, int sock, pid_t *ret_pid, struct err *err)
 	return r == 0 ? 0 : err_sys(err, r, "start '%s'", path);
 }
 
-static int start(int sock, bool is_copy, pid_t *ret_pid, struct err *err)
+static int start(struct zygote *zygote, int sock, enum zygote_form form, enum jail_mode mode,
+	int cgroup_fd, struct err *err)
 {
 	char path[PATH_MAX + 64];
-	if (is_copy) {
-		int r = zygote_fork(sock, ret_pid);
-		return r < 0 ? err_sys(err, -r, "start a zygote") : 0;
+	int r = 0;
+	switch (form) {
+	case ZYGOTE_BORN:
+		r = zygote_bear(
+			sock, jail_birth_flags(mode), cgroup_fd, &zygote->pid, &zygote->pidfd);
+		break;
+	case ZYGOTE_COPY:
+		r = zygote_fork(sock, &zygote->pid);
+		break;
+	case ZYGOTE_PROGRAM:
+		TRY(find_program(path, sizeof(path), err));
+		return spawn(path, sock, &zygote->pid, err);
 	}
-	TRY(find_program(path, sizeof(path), err));
-	return spawn(path, sock, ret_pid, err);
+	if (r < 0 && form == ZYGOTE_BORN)
+		return jail_refuse_birth(mode, -r, err);
+	return r < 0 ? err_sys(err, -r, "start a zygote") : 0;
 }
 
-int zygote_start(struct zygote *zygote, bool is_copy, struct err *err)
+int zygote_start(struct zygote *zygote, enum zygote_form form, enum jail_mode mode, int cgroup_fd,
+	struct err *err)
 {
 	int pair[2];
-	*zygote = (struct zygote){ .sock = -1, .pid = -1 };
+	*zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make the zygote's socket");
 	zygote->sock = pair[0];
@@ -94,7 +106,7 @@ int zygote_start(struct zygote *zygote, bool is_copy, struct err *err)
 		if (theirs < 0)
 			return err_sys(err, errno, "move the zygote's socket");
 	}
-	if (start(theirs, is_copy, &zygote->pid, err) == 0)
+	if (start(zygote, theirs, form, mode, cgroup_fd, err) == 0)
 		return 0;
 	own_close(&zygote->sock);
 	return -1;
@@ -103,6 +115,7 @@ int zygote_start(struct zygote *zygote, bool is_copy, struct err *err)
 void zygote_stop(struct zygote *zygote)
 {
 	own_close(&zygote->sock);
+	own_close(&zygote->pidfd);
 	if (zygote->pid > 0)
 		while (waitpid(zygote->pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -162,14 +175,8 @@ int page_failure(const struct cell_page *page, struct err *err)
 {
 	const struct report *report = &page->report;
 	enum step_id id = report->failed;
-	if (id > STEP_NONE && id < STEP_ID_COUNT) {
-		(void)err_set(err, ERR_MISSING,
-			"layer '%s' (%s) could not be raised: %.200s; to mend it: %s",
-			jail_steps[id].name, jail_steps[id].title, report->failed_text,
-			jail_steps[id].fix);
-		err->sys = report->failed_errno;
-		return -1;
-	}
+	if (id > STEP_NONE && id < STEP_ID_COUNT)
+		return jail_refuse(id, report->failed_errno, report->failed_text, err);
 	return err_set(err, ERR_BROKEN, "the cell died while it was raised%s%.200s",
 		report->failed_text[0] ? ": " : "", report->failed_text);
 }

@@ -9,11 +9,20 @@
 struct zygote {
 	int sock; /* owned; closing it ends the zygote and its cells */
 	pid_t pid;
+	int pidfd; /* owned; only of one that becomes its cell's init */
 };
 
-/* Starts a zygote: the program, found beside ours or in ../lib/hotcell, or a copy of us when we are
- * small and will be gone soon. */
-int zygote_start(struct zygote *zygote, bool is_copy, struct err *err);
+/* How a zygote comes to be. */
+enum zygote_form {
+	ZYGOTE_PROGRAM = 0, /* the program, for a supervisor that stays and may grow */
+	ZYGOTE_COPY,        /* a copy of us, who are small and will be gone soon */
+	ZYGOTE_BORN,        /* a copy in the namespaces of its one cell, whose init it becomes */
+};
+
+/* Starts a zygote; the program is found beside ours or in ../lib/hotcell. `cgroup_fd` is the v2
+ * group of one that is born, or -1. */
+int zygote_start(struct zygote *zygote, enum zygote_form form, enum jail_mode mode, int cgroup_fd,
+	struct err *err);
 void zygote_stop(struct zygote *zygote);
 
 int zygote_template(struct zygote *zygote, int page_fd, struct err *err);

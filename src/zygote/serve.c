@@ -29,6 +29,7 @@ struct zygote {
 	const struct template_page *template;
 	int life[2]; /* cells hold the reading end: it hangs up when we die */
 	bool has_spare_network;
+	bool is_born; /* in the namespaces of our only cell, whose init we become */
 };
 
 /* Maps a page only when it is whole: a short file would fault later. */
@@ -58,6 +59,7 @@ static void raise_template(struct zygote *zygote, const int *fds, size_t fd_coun
 		return;
 	struct raising raising = { .page = &template->base,
 		.template = template,
+		.is_born = zygote->is_born,
 		.listener_fd = -1,
 		.io_fd = -1,
 		.life_fd = -1 };
@@ -91,10 +93,15 @@ static int raise_cell(struct zygote *zygote, struct raising *raising, struct err
 		return err_set(err, ERR_BROKEN, "no template");
 	TRY(jail_check_plan(&raising->page->plan, err));
 	raising->template = zygote->template;
+	raising->is_born = zygote->is_born;
 	raising->has_spare_network = zygote->has_spare_network;
 	TRY(jail_walk(raising, STAGE_NETWORK, err));
 	TRY(jail_clone_flags(raising, &flags, err));
 	zygote->has_spare_network = false; /* the cell's now, whatever becomes of it */
+	if (zygote->is_born) {
+		jail_note_clone(raising, 0);
+		init_run(raising);
+	}
 	pid_t pid = clone_init(raising, flags, &pidfd);
 	if (pid == 0) {
 		(void)close(zygote->control_fd);
@@ -108,7 +115,9 @@ static int raise_cell(struct zygote *zygote, struct raising *raising, struct err
 static void answer_raise(struct zygote *zygote, const int *fds, size_t fd_count)
 {
 	struct err err = { 0 };
-	struct raising raising = { .listener_fd = -1, .io_fd = -1, .life_fd = zygote->life[0] };
+	struct raising raising = { .listener_fd = -1,
+		.io_fd = -1,
+		.life_fd = zygote->is_born ? zygote->control_fd : zygote->life[0] };
 	enum zygote_request echo = ZYGOTE_RAISE;
 	auto_fd int pidfd = -1;
 	if (fd_count >= CELL_FD_COUNT && fd_count <= CELL_FD_COUNT + CGROUP_FDS_MAX) {
@@ -121,6 +130,8 @@ static void answer_raise(struct zygote *zygote, const int *fds, size_t fd_count)
 		pidfd = raise_cell(zygote, &raising, &err);
 	if (raising.page && pidfd < 0)
 		note_refusal(raising.page, &err);
+	if (zygote->is_born)
+		_exit(1); /* our death is the answer */
 	(void)io_send(zygote->control_fd, &echo, sizeof(echo), &pidfd, pidfd >= 0 ? 1 : 0);
 	if (raising.page && raising.page->plan.is_resident && !zygote->has_spare_network)
 		zygote->has_spare_network = jail_spare_network() == 0;
@@ -145,9 +156,9 @@ static int serve_one(struct zygote *zygote)
 	return 0;
 }
 
-void zygote_serve(int control_fd)
+static void serve(int control_fd, bool is_born)
 {
-	struct zygote zygote = { .control_fd = control_fd, .life = { -1, -1 } };
+	struct zygote zygote = { .control_fd = control_fd, .life = { -1, -1 }, .is_born = is_born };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "hotcell-zygote", 0, 0, 0);
 	(void)umask(0022); /* the caller's would make a skeleton that nobody may enter */
@@ -159,24 +170,27 @@ void zygote_serve(int control_fd)
 	(void)signal(SIGTERM, SIG_IGN);
 	if (pipe2(zygote.life, O_CLOEXEC) < 0)
 		return;
-	/* our supervisor is still busy; rootless, this has to wait for the user namespace */
-	if (geteuid() == 0) {
-		zygote.has_spare_network = jail_spare_network() == 0;
-		jail_empty_bounding_set();
-	}
+	/* our supervisor is still busy; without privilege yet, both fail and are done later */
+	zygote.has_spare_network = jail_spare_network() == 0;
+	jail_empty_bounding_set();
 	while (serve_one(&zygote) == 0)
 		;
 }
 
+void zygote_serve(int control_fd)
+{
+	serve(control_fd, false);
+}
+
 /* Nothing of the parent but its memory: no descriptor, no signal, no name. */
-static _Noreturn void become_zygote(int control_fd)
+static _Noreturn void become_zygote(int control_fd, bool is_born)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < ZYGOTE_CONTROL_FD; fd++)
 		(void)dup2(null_fd, fd);
 	(void)dup2(control_fd, ZYGOTE_CONTROL_FD);
 	(void)close_range(ZYGOTE_CONTROL_FD + 1, ~0U, 0);
-	zygote_serve(ZYGOTE_CONTROL_FD);
+	serve(ZYGOTE_CONTROL_FD, is_born);
 	_exit(0);
 }
 
@@ -186,7 +200,27 @@ int zygote_fork(int control_fd, pid_t *ret_pid)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_zygote(control_fd);
+		become_zygote(control_fd, false);
+	*ret_pid = pid;
+	return 0;
+}
+
+int zygote_bear(int control_fd, uint64_t flags, int cgroup_fd, pid_t *ret_pid, int *ret_pidfd)
+{
+	struct clone_args args = {
+		.flags = flags | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	if (cgroup_fd >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup_fd;
+	}
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		become_zygote(control_fd, true);
 	*ret_pid = pid;
 	return 0;
 }

@@ -117,7 +117,7 @@ LACKS = {
                              442: ENOSYS},
                             ("rootfs", "workspace", "proc", "mount_namespace", "devices")),
     "pivot_root": ({155: EPERM}, ("pivot_root",)),
-    "unshare": ({272: EPERM}, ("user_namespace", "mount_namespace")),
+    "unshare": ({272: EPERM}, ("user_namespace", "mount_namespace", "network")),
     "clone3": ({435: ENOSYS}, ("user_namespace", "pid_namespace")),
     "mount": ({165: EPERM, 430: EPERM, 429: EPERM}, ("rootfs", "mount_namespace", "devices",
                                                       "workspace", "proc")),
