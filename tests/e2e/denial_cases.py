@@ -144,7 +144,7 @@ def inodes(person):
 
 @claim("a timeout is explained, and --timeout lets it pass")
 def timeout(person):
-    follow_advice(person, "time", ["-t", "0.3"], python("import time; time.sleep(0.9)"))
+    follow_advice(person, "time", ["-t", "0.3"], python("import time; time.sleep(1.5)"))
 
 
 @claim("used up CPU time is explained, and --cpu-time lets it pass")

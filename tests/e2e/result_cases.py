@@ -248,7 +248,7 @@ def usage_children(person):
 @claim("the peak of memory is plausible", EVERYONE + DELEGATE)
 def usage_memory(person):
     # held for a moment: without a cgroup the peak is sampled
-    code = "import time; x = bytearray(b'x') * (40 << 20); time.sleep(0.2)"
+    code = "import time; x = bytearray(b'x') * (40 << 20); time.sleep(0.5)"
     big = person.json("-c", code).is_ok()["usage"]["max_memory_kb"]
     small = person.json("-c", "1").is_ok()["usage"]["max_memory_kb"]
     check(40 << 10 <= big <= 100 << 10, "40 MB held, max_memory_kb is", big)
@@ -262,7 +262,7 @@ def usage_processes(person):
             "for _ in range(6):\n"
             "    pid = os.fork()\n"
             "    if pid == 0:\n"
-            "        time.sleep(0.3); os._exit(0)\n"
+            "        time.sleep(0.8); os._exit(0)\n"
             "    pids.append(pid)\n"
             "for pid in pids: os.waitpid(pid, 0)")
     equal(person.json("-c", code).is_ok()["usage"]["processes"], 7, "processes at once")
