@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -179,8 +180,11 @@ static int open_stdin(struct cell *cell, struct ends *ends, struct err *err)
 	cell->stdin_source_fd = strcmp(path, "-") == 0
 					? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (cell->stdin_source_fd < 0)
+	struct stat st;
+	if (cell->stdin_source_fd < 0 || fstat(cell->stdin_source_fd, &st) < 0)
 		return err_sys(err, errno, "--stdin: open '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "--stdin: '%s' is a directory", path);
 	return make_pipe(&cell->stdin_fd, &ends->stdio[0], false, err);
 }
 
@@ -315,6 +319,7 @@ static int finish(struct cell *cell, struct err *err)
 
 static int run_cell(struct cell *cell, struct report *report, struct err *err)
 {
+	TRY(workspace_check_out(&cell->task->spec->outs, err));
 	TRY(start_spill(cell, err));
 	int r = raise_cell(cell, err);
 	if (r == 0)
@@ -334,6 +339,10 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	struct report *report, struct err *err)
 {
 	struct report own;
+	/* these are the template's, and were settled when it was raised */
+	if (task->spec->net != (int)keeper->template->base.plan.net)
+		return err_set(err, ERR_INVALID, "--net: this keeper's cells have '%s'",
+			net_mode_names[keeper->template->base.plan.net]);
 	cell_free(take_ptr(&keeper->last));
 	keeper->last = xcalloc(1, sizeof(*keeper->last));
 	cell_init(keeper->last, keeper, task, result);

@@ -57,7 +57,7 @@ static int make_target_dirs(int target_fd, const char *path)
 {
 	char part[PATH_MAX];
 	(void)snprintf(part, sizeof(part), "%s", path);
-	for (char *slash = strchr(part, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdirat(target_fd, part, 0755) < 0 && errno != EEXIST)
 			return -errno;
@@ -224,8 +224,10 @@ static int take_out(const struct workspace *workspace, const struct pair *out, c
 		.program = is_tmp ? NULL : program,
 		.budget = budget,
 		.result = result };
-	if (mkdir(to, 0755) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "--out: create '%s'", to);
+	auto_free char *below = xasprintf("%s/", to);
+	int made = make_target_dirs(AT_FDCWD, below);
+	if (made < 0)
+		return err_sys(err, -made, "--out: create '%s'", to);
 	auto_fd int target_fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (target_fd < 0)
 		return err_sys(err, errno, "--out: open '%s'", to);
@@ -241,6 +243,17 @@ static int take_out(const struct workspace *workspace, const struct pair *out, c
 		result_warn(result, "--out: took %d files and stopped", LIMIT_TREE_FILES);
 	if (harvest.visits >= VISIT_MAX)
 		result_warn(result, "--out: looked at %d entries and stopped", VISIT_MAX);
+	return 0;
+}
+
+int workspace_check_out(const struct pairs *outs, struct err *err)
+{
+	for (size_t i = 0; i < outs->count; i++) {
+		const char *to = outs->items[i].to;
+		struct stat st;
+		if (to && stat(to, &st) == 0 && !S_ISDIR(st.st_mode))
+			return err_set(err, ERR_INVALID, "--out: '%s' is not a directory", to);
+	}
 	return 0;
 }
 

@@ -25,6 +25,9 @@ int workspace_put(const struct workspace *workspace, const char *name, const cha
 int workspace_copy_in(
 	const struct workspace *workspace, const struct pairs *files, struct err *err);
 
+/* Refuses targets of --out that can take no file, before anything ran for nothing. */
+int workspace_check_out(const struct pairs *outs, struct err *err);
+
 /* Copies what --out asks for to the host; what cannot be taken is listed with the reason.
  * `program`, the code's own file, is not a result. Call it when the cell is dead. */
 int workspace_copy_out(const struct workspace *workspace, const struct spec *spec,

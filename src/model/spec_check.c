@@ -161,7 +161,8 @@ static int check_what_to_run(const struct spec *spec, struct err *err)
 			"more than one thing to run: give only one of FILE, --code CODE and "
 			"--exec -- PROG");
 	if (spec->exec.count > 0 && *spec->exec.items[0] == '\0')
-		return refuse("exec", "", "is no program", ERR_INVALID, err);
+		return err_set(
+			err, ERR_INVALID, "--exec: '' is no program, for example --exec -- ls -la");
 	if (spec->exec.count > 0 && spec->language)
 		return refuse("language", spec->language,
 			"has no meaning with --exec, which runs a program as it is", ERR_INVALID,

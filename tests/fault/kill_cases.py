@@ -39,8 +39,8 @@ ROLES = ("hotcell", "zygote", "init", "payload")
 
 def start_victim(person, rng):
     options = rng.choice(([], ["--net", "loopback"], ["--json"], ["--without", "landlock"],
-                          ["--rw", "d:/data"], ["--file", "/etc/hostname:x"], ["--spill", "d"],
-                          ["--out", "f*:d"]))
+                          ["--rw", "d:/data"], ["--ro", "d:/data"], ["--ro", "d:/home/user/d"],
+                          ["--file", "/etc/hostname:x"], ["--spill", "d"], ["--out", "f*:d"]))
     if not os.path.isdir(person.path("d")):
         with contextlib.suppress(FileExistsError):
             os.mkdir(person.path("d"))
