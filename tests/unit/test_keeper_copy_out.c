@@ -313,15 +313,37 @@ TEST(a_tree_deeper_than_the_limit_is_told)
 	ASSERT_HAS(result.files[other].refused, "deep");
 }
 
+TEST(targets_are_made_with_all_their_parents)
+{
+	set_up();
+	write_file("cell/home/x", "x", 0644);
+	take("x", "a/b/c", NULL);
+	check_saved("x", "a/b/c/x", "x");
+}
+
+TEST(a_target_that_is_a_file_is_refused_in_advance)
+{
+	struct err err = { 0 };
+	set_up();
+	write_file("taken", "x", 0644);
+	pairs_add(&spec.outs, "*", "taken");
+	ASSERT_FAIL(workspace_check_out(&spec.outs, &err), ERR_INVALID);
+	ASSERT_HAS(err.text, "--out: 'taken'");
+	pairs_done(&spec.outs);
+	pairs_add(&spec.outs, "*", "not-yet");
+	ASSERT_OK(workspace_check_out(&spec.outs, &err));
+	pairs_done(&spec.outs);
+}
+
 TEST(a_target_that_cannot_be_made_is_an_error_that_names_the_option)
 {
 	struct err err = { 0 };
 	set_up();
 	write_file("taken", "x", 0644);
-	pairs_add(&spec.outs, "*", "missing/dir");
+	pairs_add(&spec.outs, "*", "taken/dir");
 	ASSERT_FAIL(workspace_copy_out(&workspace, &spec, NULL, &result, &err), ERR_SYSTEM);
 	ASSERT_HAS(err.text, "--out");
-	ASSERT_HAS(err.text, "missing/dir");
+	ASSERT_HAS(err.text, "taken/dir");
 	pairs_done(&spec.outs);
 	pairs_add(&spec.outs, "*", "taken");
 	ASSERT_FAIL(workspace_copy_out(&workspace, &spec, NULL, &result, &err), ERR_SYSTEM);
