@@ -150,8 +150,7 @@ static int place_workspace(int workspace_fd, bool *ret_hangs, struct err *err)
 	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
 }
 
-/* Given directories that go below /home/user or /tmp wait in the template's /run. */
-static bool is_in_workspace(const char *path)
+bool is_in_workspace(const char *path)
 {
 	return strncmp(path, "/home/user/", 11) == 0 || strncmp(path, "/tmp/", 5) == 0;
 }

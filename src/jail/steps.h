@@ -33,6 +33,10 @@ int raise_capabilities(struct raising *raising, struct err *err);
 int raise_no_new_privs(struct raising *raising, struct err *err);
 int raise_seccomp(struct raising *raising, struct err *err);
 
+/* Whether a given directory goes below /home/user or /tmp: it waits in the template's /run until
+ * these are there. */
+bool is_in_workspace(const char *path);
+
 /* landlock.c */
 int raise_landlock(struct raising *raising, struct err *err);
 

@@ -341,7 +341,7 @@ static int collect_devices(struct raising *raising, struct err *err)
 static void staging_path(const struct template_page *template, uint32_t i, char *path, size_t size)
 {
 	const char *to = template->mounts[i].to;
-	if (strncmp(to, "/home/user/", 11) == 0 || strncmp(to, "/tmp/", 5) == 0)
+	if (is_in_workspace(to))
 		(void)snprintf(path, size, "run/%u", i);
 	else
 		(void)snprintf(path, size, "%s", to + 1);
