@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-from suite import (HUNG_AFTER, Failure, check, children, claim, contains, descendants, equal,
-                   nothing_left, parse_result, wait_until)
+from suite import (HUNG_AFTER, Failure, check, claim, contains, descendants, equal,
+                   nothing_left, parse_result, read, wait_until)
 
 SLEEP = "print('ready', flush=True); import time; time.sleep(40)"
 BUSY = ("import os\n"
@@ -37,8 +37,9 @@ def interrupt(person, number, code=SLEEP, args=()):
     if "--json" not in args:
         equal(process.stdout.readline(), b"ready\n", "first line")
     else:
-        wait_until(lambda: len(descendants(process.pid)) >= 3, "the program's start")
-        time.sleep(0.3)
+        wait_until(lambda: any(read(f"/proc/{pid}/comm").startswith(b"python")
+                               for pid in descendants(process.pid)), "the program's start")
+        time.sleep(0.5)
     process.send_signal(number)
     return end(process)
 
@@ -202,8 +203,8 @@ def slow_reader(person):
     process.stdout.read(1)
     started = time.monotonic()
     # nothing is read: the cell must be gone all the same, only what it printed waits for us
-    wait_until(lambda: not any(children(pid) for pid in children(process.pid)),
-               "the end of the cell", 15)
+    wait_until(lambda: not any(read(f"/proc/{pid}/comm").startswith(b"python")
+                               for pid in descendants(process.pid)), "the end of the cell", 15)
     check(time.monotonic() - started < 10, "it took", time.monotonic() - started, "s")
     code, _out, err, _took = end(process, 20)
     equal(code, 124, "exit status")

@@ -107,11 +107,24 @@ def namespaces(pid):
 OWN_NAMESPACES = namespaces("self")
 
 
-def all_namespaces():
+def started_at(pid):
+    """When a process started, in ticks since the machine did; -1 when it is gone."""
+    words = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return int(words[19]) if words else -1
+
+
+def namespaces_left(seen):
+    """Namespaces of victims that still have a process from when we saw them. Their numbers are
+    given away again, so that a younger process shows nothing."""
     found = set()
     for name in filter(str.isdigit, os.listdir("/proc")):
-        found |= namespaces(name)
+        start = started_at(name)
+        found |= {one for one in namespaces(name) if 0 <= start <= seen.get(one, -1)}
     return found
+
+
+def now_ticks():
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 def wait_for_end(process, what, patience=25):
@@ -129,7 +142,7 @@ def one_kill(person, seed, seen):
     # half of them while the cell is raised, half while the program runs
     time.sleep(rng.uniform(0, 0.012) if rng.random() < 0.5 else rng.uniform(0.012, 0.15))
     for _role, pid in chain(process.pid)[1:]:
-        seen |= namespaces(pid) - OWN_NAMESPACES
+        seen.update(dict.fromkeys(namespaces(pid) - OWN_NAMESPACES, now_ticks()))
     hit = kill(process, rng.choice(ROLES))
     code = wait_for_end(process, hit)
     check(code != 0, f"exit status 0 after {hit} was killed, seed {seed}")
@@ -147,7 +160,7 @@ def nothing_anywhere(person, seen, before):
     deadline = time.monotonic() + 15
     while True:
         left = [f"process {pid}" for pid in marked_processes(MARK)]
-        left += [f"namespace {name}" for name in seen & all_namespaces()]
+        left += [f"namespace {name}" for name in namespaces_left(seen)]
         if not left:
             return
         check(time.monotonic() < deadline, "left behind:", left)
@@ -159,7 +172,7 @@ def many_kills(person, count):
     hits = {role: 0 for role in ROLES}
     done = 0
     while done < count:
-        seen = set()
+        seen = {}
         batch = min(20, count - done)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             seeds = range(SEED * 1000 + done, SEED * 1000 + done + batch)
@@ -197,21 +210,21 @@ def steady_victim(person, role, *options):
 def payload_killed(person):
     code, _err = steady_victim(person, "payload")
     equal(code, 137, "exit status")
-    nothing_anywhere(person, set(), mounts())
+    nothing_anywhere(person, {}, mounts())
 
 
 @claim("a killed init ends the run and the whole cell")
 def init_killed(person):
     code, err = steady_victim(person, "init")
     check(code in (125, 137), f"exit status {code}, stderr {err!r}")
-    nothing_anywhere(person, set(), mounts())
+    nothing_anywhere(person, {}, mounts())
 
 
 @claim("a killed zygote ends the run and the whole cell", ROOT)
 def zygote_killed(person):
     code, err = steady_victim(person, "zygote", "--ro", "/usr/share:/data")
     check(code in (125, 137), f"exit status {code}, stderr {err!r}")
-    nothing_anywhere(person, set(), mounts())
+    nothing_anywhere(person, {}, mounts())
 
 
 @claim("the cell of a killed hotcell is dead before anybody runs another")
@@ -237,7 +250,7 @@ def hotcell_stopped(person):
     finally:
         process.kill()
         process.communicate()
-    nothing_anywhere(person, set(), mounts())
+    nothing_anywhere(person, {}, mounts())
 
 
 @claim("honest runs beside killed ones all succeed", EVERYONE + DELEGATE)
@@ -274,7 +287,7 @@ def honest_beside_killed(person):
         for one in killers:
             one.result()
     check(len(kills) >= 5, "only", len(kills), "were killed meanwhile")
-    nothing_anywhere(person, set(), before)
+    nothing_anywhere(person, {}, before)
 
 
 @claim("what a supervisor in another cgroup left is removed by the next one there", ROOT)

@@ -136,6 +136,7 @@ class Person:
         self.stale_before = set(stale_cgroups())  # somebody else's, from before
         self.dir = None  # a fresh one for each test
         self.dir_count = 0
+        self.started = []  # what one test started, to be ended with it
 
     def make_dir(self, name, mode=0o755):
         path = os.path.join(self.place, name)
@@ -172,7 +173,21 @@ class Person:
         for stream in ("stdin", "stdout", "stderr"):
             kwargs.setdefault(stream, subprocess.DEVNULL if stream == "stdin" else subprocess.PIPE)
         command = self.prefix + list(prefix) + [program or self.hotcell] + [str(a) for a in args]
-        return subprocess.Popen(command, env=full_env, **kwargs)
+        process = subprocess.Popen(command, env=full_env, **kwargs)
+        self.started.append(process)
+        return process
+
+    def end_all(self):
+        """Ends what a test that failed left running."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+        self.started = []
 
     def call(self, *args, stdin=b"", timeout=HUNG_AFTER, **kwargs):
         """Runs any hotcell command to its end."""
@@ -566,6 +581,8 @@ class Suite:
             self.failed += 1
             self.tell(f"not ok {text}: {traceback.format_exc(limit=-3)}")
             return
+        finally:
+            person.end_all()
         self.passed += 1
         seconds = time.monotonic() - started
         self.tell(f"ok {text}" + (f" ({seconds:.1f} s)" if seconds >= 2 else ""))
