@@ -71,7 +71,7 @@ def cut_each(person):
 @claim("a cut never goes through a character")
 def cut_unicode(person):
     for text in ("é", "€", "😀", "aé", "a€b"):
-        for cap in (7, 50, 999, 1000, 1001, 1002, 1003):
+        for cap in (7, 1000, 1001, 1002, 1003):
             code = f"import sys; sys.stdout.write({text!r} * 3000)"
             found = person.json("--max-output", str(cap), "-c", code).is_ok().stdout
             lacks(found, "\ufffd", f"{text!r} cut at {cap}")
