@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,8 @@
 
 enum {
 	CPU_PERIOD_US = 100000,
-	SWEEP_WAIT_US = 2000000,
+	LEAVE_WAIT_US = 2000000, /* for our own cell */
+	SWEEP_WAIT_US = 300000,  /* for a dying one of somebody who was killed */
 	SEARCH_DEPTH = 8,
 	SEARCH_GROUPS = 10000,
 };
@@ -97,25 +97,15 @@ static int watch_oom(struct cgroup *group, struct err *err)
 	return 0;
 }
 
-/* A group of this name with nobody holding its slot: what a killed supervisor left. */
-static void remove_stale(int parent_fd, const char *name)
+/* Removes a group once its last process has left. Nobody is killed here: a cell dies with its
+ * supervisor, so whoever does not leave has one that we know nothing of, as in another container.
+ */
+static void remove_when_empty(int parent_fd, const char *name, int64_t wait_us)
 {
-	int64_t deadline = clock_us() + SWEEP_WAIT_US;
-	auto_fd int dir_fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0)
-		return;
-	(void)io_write_at(dir_fd, "cgroup.kill", "1");
+	int64_t deadline = clock_us() + wait_us;
 	while (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno == EBUSY &&
-		clock_us() < deadline) {
-		char text[4096];
-		ssize_t n = io_read_at(dir_fd, "cgroup.procs", text, sizeof(text));
-		char *save = NULL;
-		for (char *pid = n > 0 ? strtok_r(text, "\n", &save) : NULL; pid;
-			pid = strtok_r(NULL, "\n", &save))
-			if (strtol(pid, NULL, 10) > 1)
-				(void)kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
-		(void)poll(NULL, 0, 1); /* the dead need a moment to leave */
-	}
+		clock_us() < deadline)
+		(void)poll(NULL, 0, 1);
 }
 
 static int make_dirs(struct cgroup *group, struct err *err)
@@ -125,8 +115,7 @@ static int make_dirs(struct cgroup *group, struct err *err)
 		if (mkdirat(parent_fd, group->name, 0755) < 0) {
 			if (errno != EEXIST)
 				return err_sys(err, errno, "create cgroup '%s'", group->name);
-			remove_stale(
-				parent_fd, group->name); /* the slot is ours: nobody lives there */
+			remove_when_empty(parent_fd, group->name, LEAVE_WAIT_US); /* our slot */
 			if (mkdirat(parent_fd, group->name, 0755) < 0)
 				return err_sys(err, errno, "create cgroup '%s' again", group->name);
 		}
@@ -219,7 +208,8 @@ void cgroup_remove(struct cgroup *group)
 	for (size_t i = group->made_count; i-- > 0;) {
 		own_close(&group->dir_fds[i]);
 		if (unlinkat(group->site->places[i].parent_fd, group->name, AT_REMOVEDIR) < 0)
-			remove_stale(group->site->places[i].parent_fd, group->name);
+			remove_when_empty(
+				group->site->places[i].parent_fd, group->name, LEAVE_WAIT_US);
 	}
 }
 
@@ -232,7 +222,7 @@ static void search_and_remove(int dir_fd, const char *name, int depth, int *budg
 		(void)close(dir_fd);
 		return;
 	}
-	remove_stale(dirfd(dir), name);
+	remove_when_empty(dirfd(dir), name, SWEEP_WAIT_US);
 	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
 			continue;
@@ -250,7 +240,7 @@ static void remove_everywhere(const struct cgroup_site *site, const char *name)
 {
 	for (size_t i = 0; i < site->place_count; i++) {
 		int budget = SEARCH_GROUPS;
-		remove_stale(site->places[i].parent_fd, name);
+		remove_when_empty(site->places[i].parent_fd, name, SWEEP_WAIT_US);
 		int fd = open(site->places[i].mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			search_and_remove(fd, name, SEARCH_DEPTH, &budget);
