@@ -57,6 +57,7 @@ fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
 soaks        := $(soak_src:tests/soak/%.c=$(BUILD)/tests/%)
 benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
+runtimes     := $(patsubst %,$(BUILD)/%,$(shell find runtimes -type f ! -name '*.c'))
 
 # Sources written by a program exist only once the definitions they come from do.
 gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c)
@@ -109,7 +110,7 @@ endif
 # ---- building -----------------------------------------------------------------------------------
 
 .PHONY: all tests benches fuzzers
-all: $(programs) $(lib)
+all: $(programs) $(lib) $(runtimes)
 tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks)
 benches: $(benches)
 fuzzers: $(fuzzers)
@@ -123,6 +124,10 @@ $(BUILD)/obj/%.o: %.c $(flags)
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(compile) -MMD -MP -c $< -o $@
+
+# A program finds its languages beside itself, so the build directory is whole.
+$(BUILD)/runtimes/%: runtimes/%
+	$(Q)install -D -m 644 $< $@
 
 # Test helpers are found as "unit/…" or "fuzz/…" from tests/.
 $(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests
@@ -260,7 +265,8 @@ compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(u
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
-	cd runtimes && find . -type f -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/hotcell/runtimes/{} \;
+	cd $(BUILD)/runtimes && find . -type f -exec install -D -m 644 {} \
+		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
 	cd docs && find . -name '*.md' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/doc/hotcell/{} \;
 	install -m 644 README.md NEWS LICENSE $(DESTDIR)$(PREFIX)/share/doc/hotcell/
 	test ! -f man/hotcell.1 || \
@@ -268,8 +274,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/hotcell $(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
-	rm -rf $(DESTDIR)$(PREFIX)/lib/hotcell $(DESTDIR)$(PREFIX)/share/hotcell \
-		$(DESTDIR)$(PREFIX)/share/doc/hotcell
+	rm -rf $(DESTDIR)$(PREFIX)/lib/hotcell $(DESTDIR)$(PREFIX)/share/doc/hotcell
 
 clean: ## remove every build directory
 	rm -rf build build-asan build-fuzz $(filter-out /,$(BUILD)) compile_commands.json

@@ -204,9 +204,9 @@ static void print_words(const struct result *result)
 {
 	char line[1024];
 	if (result->status != STATUS_OK && result->status != STATUS_ERROR &&
-		result->status != STATUS_SETUP_ERROR && result->error_message)
+		result->status != STATUS_SETUP_ERROR && result->error.message)
 		(void)fprintf(stderr, "hotcell: %s: %s\n", run_status_names[result->status],
-			utf8_line(result->error_message, line, sizeof(line)));
+			utf8_line(result->error.message, line, sizeof(line)));
 	for (size_t i = 0; i < result->denial_count; i++) {
 		const struct denial *denial = &result->denials[i];
 		if (denial->option[0] == '\0' && result->status == STATUS_OK)

@@ -18,5 +18,11 @@ enum {
 	LIMIT_DENIALS = 32,       /* distinct denials in one result */
 	LIMIT_DENIED_CALLS = 256, /* denied calls watched before the watcher leaves */
 	LIMIT_WARNINGS = 16,
+	LIMIT_OUTPUTS = 256,             /* rich values in one result */
+	LIMIT_OUTPUT_BYTES = 16 << 20,   /* of all of them together */
+	LIMIT_FRAME_BYTES = 8 << 20,     /* one message of a runner */
+	LIMIT_FRAME_DEPTH = 32,          /* levels of JSON in it */
+	LIMIT_TRACE = 64,                /* frames of one trace */
+	LIMIT_CONTEXT = 16,              /* lines of context */
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
 };

@@ -71,7 +71,12 @@ void result_done(struct result *result)
 {
 	captured_done(&result->out);
 	captured_done(&result->err);
-	free(result->error_message);
+	for (size_t i = 0; i < result->output_count; i++) {
+		free(result->outputs[i].data);
+		free(result->outputs[i].metadata);
+	}
+	free(result->outputs);
+	failure_done(&result->error);
 	free(result->hint);
 	for (size_t i = 0; i < result->file_count; i++) {
 		free(result->files[i].path);
@@ -110,9 +115,62 @@ void result_set_error(struct result *result, const char *kind, const char *fmt, 
 	va_start(ap, fmt);
 	char *message = format(fmt, ap); /* may be made of the message it replaces */
 	va_end(ap);
-	free(result->error_message);
-	result->error_message = message;
-	(void)snprintf(result->error_kind, sizeof(result->error_kind), "%s", kind);
+	free(result->error.message);
+	result->error.message = message;
+	(void)snprintf(result->error.kind, sizeof(result->error.kind), "%s", kind);
+}
+
+bool result_add_output(struct result *result, bool is_result, char *data, char *metadata)
+{
+	if (result->output_count >= LIMIT_OUTPUTS) {
+		free(data);
+		free(metadata);
+		return false;
+	}
+	result->outputs =
+		xrealloc(result->outputs, result->output_count + 1, sizeof(*result->outputs));
+	result->outputs[result->output_count++] =
+		(struct output){ .is_result = is_result, .data = data, .metadata = metadata };
+	return true;
+}
+
+struct trace_frame *failure_add_frame(struct failure *failure)
+{
+	if (failure->trace_count >= LIMIT_TRACE)
+		return NULL;
+	failure->trace =
+		xrealloc(failure->trace, failure->trace_count + 1, sizeof(*failure->trace));
+	struct trace_frame *frame = &failure->trace[failure->trace_count++];
+	*frame = (struct trace_frame){ 0 };
+	return frame;
+}
+
+void failure_add_context(struct failure *failure, char *line)
+{
+	if (failure->context_count >= LIMIT_CONTEXT) {
+		free(line);
+		return;
+	}
+	failure->context =
+		xrealloc(failure->context, failure->context_count + 1, sizeof(*failure->context));
+	failure->context[failure->context_count++] = line;
+}
+
+void failure_done(struct failure *failure)
+{
+	free(failure->message);
+	free(failure->name);
+	free(failure->value);
+	for (size_t i = 0; i < failure->trace_count; i++) {
+		free(failure->trace[i].file);
+		free(failure->trace[i].function);
+		free(failure->trace[i].source);
+	}
+	free(failure->trace);
+	for (size_t i = 0; i < failure->context_count; i++)
+		free(failure->context[i]);
+	free(failure->context);
+	*failure = (struct failure){ 0 };
 }
 
 static bool is_same_denial(const struct denial *a, const struct denial *b)

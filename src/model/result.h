@@ -78,6 +78,37 @@ struct captured {
 	char *spilled_to; /* owned; NULL when not asked for */
 };
 
+/* A rich value: what the program displayed, or the value of its last expression. */
+struct output {
+	bool is_result;
+	char *data;     /* owned; JSON text of an object: MIME type -> text, base64 or JSON */
+	char *metadata; /* owned; JSON text of an object */
+};
+
+/* One line of a trace, outermost call first. */
+struct trace_frame {
+	char *file;     /* owned, as the rest; as the program's own words have it */
+	int64_t line;   /* from 1; 0: unknown */
+	int64_t column; /* from 1; 0: unknown */
+	char *function; /* NULL: none */
+	char *source;   /* the line of code; NULL: unknown */
+};
+
+/* What went wrong, as far as it could be found out. */
+struct failure {
+	char kind[16]; /* "syntax", "import", "runtime", "timeout", "refused", "setup"; empty: none
+			*/
+	char *message; /* owned, as the rest; one of the exact messages */
+	char *name;    /* "ZeroDivisionError"; NULL: unknown */
+	char *value;   /* "division by zero" */
+	struct trace_frame *trace;
+	size_t trace_count;
+	int64_t line;   /* of the user's code; 0: unknown */
+	int64_t column; /* from 1; 0: unknown */
+	char **context; /* the line with those around it and a caret, ready to print */
+	size_t context_count;
+};
+
 struct result {
 	char id[40];
 	enum run_status status;
@@ -87,9 +118,10 @@ struct result {
 	struct captured err;
 	struct usage usage;
 
-	char error_kind[16]; /* empty: no error */
-	char *error_message; /* owned */
-	char *hint;          /* owned, or NULL */
+	struct output *outputs; /* owned */
+	size_t output_count;
+	struct failure error;
+	char *hint; /* owned, or NULL */
 
 	struct denial denials[LIMIT_DENIALS];
 	size_t denial_count;
@@ -112,6 +144,17 @@ void result_done(struct result *result);
 void result_warn(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_set_error(struct result *result, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Adds a rich value; both texts are taken. False past LIMIT_OUTPUTS: then they are freed. */
+bool result_add_output(struct result *result, bool is_result, char *data, char *metadata);
+
+/* Adds a frame at the end of the trace, to be filled in. NULL past LIMIT_TRACE. */
+struct trace_frame *failure_add_frame(struct failure *failure);
+
+/* Takes one more line of context. */
+void failure_add_context(struct failure *failure, char *line);
+
+void failure_done(struct failure *failure);
 
 /* Adds a denial, or counts one that is there already. */
 void result_add_denial(struct result *result, const struct denial *denial);

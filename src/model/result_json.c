@@ -20,20 +20,59 @@ static struct json_object *captured_to_json(const struct captured *captured)
 	return json_new_text(captured->text ? captured->text : "", captured->len);
 }
 
-static struct json_object *error_to_json(const struct result *result)
+static struct json_object *number_or_null(int64_t number)
 {
-	if (result->error_kind[0] == '\0')
+	return number ? json_object_new_int64(number) : NULL;
+}
+
+static struct json_object *trace_to_json(const struct failure *failure)
+{
+	struct json_object *list = json_object_new_array();
+	for (size_t i = 0; i < failure->trace_count; i++) {
+		const struct trace_frame *frame = &failure->trace[i];
+		struct json_object *json = json_object_new_object();
+		json_put(json, "file", json_new_string(frame->file));
+		json_put(json, "line", number_or_null(frame->line));
+		json_put(json, "column", number_or_null(frame->column));
+		json_put(json, "function", json_new_string(frame->function));
+		json_put(json, "source", json_new_string(frame->source));
+		(void)json_object_array_add(list, json);
+	}
+	return list;
+}
+
+static struct json_object *failure_to_json(const struct failure *failure)
+{
+	if (failure->kind[0] == '\0')
 		return NULL;
 	struct json_object *json = json_object_new_object();
-	json_put(json, "kind", json_new_string(result->error_kind));
-	json_put(json, "message",
-		json_new_string(result->error_message ? result->error_message : ""));
-	json_put(json, "name", NULL);
-	json_put(json, "value", NULL);
-	json_put(json, "traceback", json_object_new_array());
-	json_put(json, "line", NULL);
-	json_put(json, "context", json_object_new_array());
+	struct json_object *context = json_object_new_array();
+	for (size_t i = 0; i < failure->context_count; i++)
+		(void)json_object_array_add(context, json_new_string(failure->context[i]));
+	json_put(json, "kind", json_new_string(failure->kind));
+	json_put(json, "message", json_new_string(failure->message ? failure->message : ""));
+	json_put(json, "name", json_new_string(failure->name));
+	json_put(json, "value", json_new_string(failure->value));
+	json_put(json, "traceback", trace_to_json(failure));
+	json_put(json, "line", number_or_null(failure->line));
+	json_put(json, "column", number_or_null(failure->column));
+	json_put(json, "context", context);
 	return json;
+}
+
+/* Both texts were checked and printed by json-c when they came in. */
+static struct json_object *outputs_to_json(const struct result *result)
+{
+	struct json_object *list = json_object_new_array();
+	for (size_t i = 0; i < result->output_count; i++) {
+		const struct output *output = &result->outputs[i];
+		struct json_object *json = json_object_new_object();
+		json_put(json, "type", json_new_string(output->is_result ? "result" : "display"));
+		json_put(json, "data", json_tokener_parse(output->data));
+		json_put(json, "metadata", json_tokener_parse(output->metadata));
+		(void)json_object_array_add(list, json);
+	}
+	return list;
 }
 
 static struct json_object *denials_to_json(const struct result *result)
@@ -152,8 +191,8 @@ char *result_to_json(const struct result *result, const struct spec *spec, bool 
 	json_put(json, "exit_code", json_object_new_int64(result_exit_code(result)));
 	json_put(json, "signal", result->signal ? json_object_new_int64(result->signal) : NULL);
 	json_put(json, "duration", json_new_decimal(result->usage.wall_us, 6));
-	json_put(json, "outputs", json_object_new_array());
-	json_put(json, "error", error_to_json(result));
+	json_put(json, "outputs", outputs_to_json(result));
+	json_put(json, "error", failure_to_json(&result->error));
 	json_put(json, "hint", json_new_string(result->hint));
 	json_put(json, "denials", denials_to_json(result));
 	json_put(json, "usage", usage_to_json(&result->usage));

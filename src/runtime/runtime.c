@@ -26,10 +26,11 @@ static bool is_directory(const char *path)
 	return fd >= 0;
 }
 
-/* build/hotcell has ../runtimes; bin/hotcell has ../share/hotcell/runtimes. NULL: none there. */
+/* build/hotcell has runtimes beside it; bin/hotcell has ../lib/hotcell/runtimes. NULL: none there.
+ */
 static char *shipped_directory(void)
 {
-	static const char *const places[] = { "../runtimes", "../share/hotcell/runtimes" };
+	static const char *const places[] = { "runtimes", "../lib/hotcell/runtimes" };
 	char program[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	if (len <= 0)

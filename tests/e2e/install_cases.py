@@ -6,7 +6,7 @@ import subprocess
 
 from suite import BUILD, ROOT, SOURCE, Skip, check, claim, contains, equal, is_sanitized
 
-INSTALLED = {"bin/hotcell", "lib/hotcell/hotcell-zygote", "share/hotcell/runtimes/python/language.json",
+INSTALLED = {"bin/hotcell", "lib/hotcell/hotcell-zygote", "lib/hotcell/runtimes/python/language.json",
              "share/doc/hotcell/README.md"}
 
 

@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(result.denial_count <= LIMIT_DENIALS);
 	for (size_t i = 0; i < result.denial_count; i++)
 		check_denial(&result.denials[i]);
-	MUST((result.error_message != NULL) == (result.status != STATUS_OK));
-	MUST((result.error_kind[0] != '\0') == (result.status != STATUS_OK));
+	MUST((result.error.message != NULL) == (result.status != STATUS_OK));
+	MUST((result.error.kind[0] != '\0') == (result.status != STATUS_OK));
 	if (result.status == STATUS_OK || result.status == STATUS_SIGNAL)
 		MUST(result.denial_count == 0 && !result.hint);
 	result_done(&result);

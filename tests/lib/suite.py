@@ -102,12 +102,12 @@ class Ran:
 
 
 def copy_programs(place):
-    """Laid out as a build tree: PLACE/build/hotcell and PLACE/runtimes."""
+    """Laid out as a build tree: PLACE/build/hotcell and PLACE/build/runtimes."""
     os.makedirs(os.path.join(place, "build"))
     os.chmod(place, 0o755)
     for name in ("hotcell", "hotcell-zygote"):
         shutil.copy(os.path.join(BUILD, name), os.path.join(place, "build", name))
-    shutil.copytree(os.path.join(SOURCE, "runtimes"), os.path.join(place, "runtimes"))
+    shutil.copytree(os.path.join(BUILD, "runtimes"), os.path.join(place, "build", "runtimes"))
     subprocess.run(["chmod", "-R", "a+rX", place], check=True)
 
 

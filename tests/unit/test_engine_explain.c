@@ -123,8 +123,8 @@ TEST(the_same_text_in_a_run_that_went_well_tells_nothing)
 	for (size_t i = 0; i < COUNT_OF(samples); i++) {
 		run(STATUS_OK, "python", samples[i].text);
 		ASSERT_EQ(result.denial_count, 0);
-		ASSERT(!result.hint && !result.error_message);
-		ASSERT_STR(result.error_kind, "");
+		ASSERT(!result.hint && !result.error.message);
+		ASSERT_STR(result.error.kind, "");
 	}
 }
 
@@ -194,8 +194,8 @@ TEST(what_the_kernel_counted_is_not_told_again)
 
 static void check_error(const char *kind, const char *message)
 {
-	ASSERT_STR(result.error_kind, kind);
-	ASSERT_STR(result.error_message, message);
+	ASSERT_STR(result.error.kind, kind);
+	ASSERT_STR(result.error.message, message);
 }
 
 TEST(every_status_has_its_words)
@@ -255,8 +255,8 @@ TEST(python_names_syntax_and_import_errors)
 	check_error("syntax", "Python syntax error: unexpected indent (line 12)");
 	run(STATUS_ERROR, "python",
 		"Traceback (most recent call last):\nModuleNotFoundError: No module named 'x'");
-	ASSERT_STR(result.error_kind, "import");
-	ASSERT_HAS(result.error_message, "Execution failed: Traceback");
+	ASSERT_STR(result.error.kind, "import");
+	ASSERT_HAS(result.error.message, "Execution failed: Traceback");
 	run(STATUS_ERROR, "python", "SyntaxError: \n");
 	check_error("syntax", "Python syntax error:  (line 0)");
 }
@@ -271,10 +271,10 @@ TEST(what_is_no_syntax_error_of_python_stays_a_runtime_error)
 	};
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		run(STATUS_ERROR, "python", texts[i]);
-		ASSERT_STR(result.error_kind, "runtime");
+		ASSERT_STR(result.error.kind, "runtime");
 	}
 	run(STATUS_ERROR, "javascript", "SyntaxError: Unexpected token\n");
-	ASSERT_STR(result.error_kind, "runtime");
+	ASSERT_STR(result.error.kind, "runtime");
 }
 
 TEST(a_path_longer_than_its_room_is_cut)

@@ -93,8 +93,8 @@ TEST(result_set_error_may_use_the_old_message)
 	struct result result;
 	result_init(&result);
 	result_set_error(&result, "setup", "one");
-	result_set_error(&result, "runtime", "%s two", result.error_message);
-	ASSERT_STR(result.error_message, "one two");
-	ASSERT_STR(result.error_kind, "runtime");
+	result_set_error(&result, "runtime", "%s two", result.error.message);
+	ASSERT_STR(result.error.message, "one two");
+	ASSERT_STR(result.error.kind, "runtime");
 	result_done(&result);
 }
