@@ -63,7 +63,6 @@ def locks_linked(person):
 @claim("without the zygote's program it runs or says what is missing")
 def no_zygote(person):
     shutil.copytree(person.build, person.path("build"))
-    shutil.copytree(os.path.join(person.build, "runtimes"), person.path("runtimes"))
     os.remove(person.path("build/hotcell-zygote"))
     ran = person.code(RAN, program=person.path("build/hotcell"))
     if ran.code == 0:
