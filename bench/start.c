@@ -190,7 +190,7 @@ static int open_resident(struct contender *contender, struct err *err)
 	for (size_t i = 0; i < contender->word_count; i++)
 		strings_add(&contender->spec.exec, contender->words[i]);
 	TRY(spec_check(&contender->spec, err));
-	return keeper_open(&contender->spec, KEEPER_RESIDENT, &contender->keeper, err);
+	return keeper_open(&contender->spec, NULL, KEEPER_RESIDENT, &contender->keeper, err);
 }
 
 static int read_contender(struct contender *contender, char *line, struct err *err)

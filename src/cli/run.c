@@ -88,6 +88,13 @@ static void render_event(
 	(void)buf_append(pending, line, strlen(line));
 }
 
+static void announce(void *context, const struct message *message, struct buf *pending)
+{
+	struct rendering *rendering = context;
+	auto_free char *line = message_to_json(message, rendering->id, rendering->seq++);
+	(void)buf_append(pending, line, strlen(line));
+}
+
 /* What a stream held back, hoping for the rest of a character, comes out at the end. */
 static void finish_rendering(struct rendering *rendering, bool is_stream, int interrupt_fd)
 {
@@ -116,6 +123,7 @@ static void choose_outlet(
 		return;
 	bool is_events = line->is_json;
 	outlet->render = is_events ? render_event : render_plain;
+	outlet->announce = is_events ? announce : NULL;
 	outlet->fds[STREAM_OUT] = STDOUT_FILENO;
 	outlet->fds[STREAM_ERR] = is_events ? STDOUT_FILENO : STDERR_FILENO;
 	rendering->is_terminal[STREAM_OUT] = isatty(STDOUT_FILENO);

@@ -86,14 +86,25 @@ static void name_program(const struct spec *spec, struct making *making)
 	making->program = xstrdup(name);
 }
 
+/* One argument of a definition with its placeholder filled in. */
+static char *fill_arg(const char *arg, const char *file)
+{
+	static const char runtime[] = "{runtime}";
+	if (strcmp(arg, "{file}") == 0)
+		return xstrdup(file);
+	if (strncmp(arg, runtime, sizeof(runtime) - 1) == 0)
+		return xasprintf("%s%s", RUNTIME_DIR, arg + sizeof(runtime) - 1);
+	return xstrdup(arg);
+}
+
 /* A file whose name begins with a dash must not be taken for an option. */
 static void fill_argv(const struct spec *spec, struct making *making)
 {
 	auto_free char *file =
 		xasprintf("%s%s", making->program[0] == '-' ? "./" : "", making->program);
 	for (size_t i = 0; i < making->language.argv.count; i++) {
-		const char *arg = making->language.argv.items[i];
-		strings_add(&making->argv, strcmp(arg, "{file}") == 0 ? file : arg);
+		auto_free char *arg = fill_arg(making->language.argv.items[i], file);
+		strings_add(&making->argv, arg);
 	}
 	for (size_t i = 0; i < spec->args.count; i++)
 		strings_add(&making->argv, spec->args.items[i]);
@@ -133,10 +144,30 @@ static int make_from_exec(const struct spec *spec, struct making *making)
 	return 0;
 }
 
+/* What the runner says becomes part of the result, and an event for who follows the run. */
+struct hearing {
+	struct channel channel;
+	const struct outlet *outlet;
+};
+
+static bool hear(void *context, const char *data, size_t len, struct buf *pending)
+{
+	struct hearing *hearing = context;
+	struct message message = { 0 };
+	struct err err = { 0 };
+	if (channel_take(&hearing->channel, data, len, &message, &err) < 0)
+		return false;
+	if (message.kind != MESSAGE_NONE && hearing->outlet->announce)
+		hearing->outlet->announce(hearing->outlet->context, &message, pending);
+	message_done(&message);
+	return true;
+}
+
 static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct making *making, struct result *result, struct report *report,
 	struct engine_rest *rest, struct err *err)
 {
+	struct hearing hearing = { .channel = { .result = result }, .outlet = &wishes->outlet };
 	const struct task task = {
 		.spec = spec,
 		.argv = &making->argv,
@@ -146,11 +177,17 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.needs_full_proc = spec->proc == PROC_MASKED ||
 				   (spec->proc == PROC_AUTO && making->language.needs_full_proc),
 		.outlet = wishes->outlet,
+		.ear = { .hear = making->language.has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
 	};
 	TRY(provider_find(spec->provider, &rest->provider, err));
-	TRY(rest->provider->open(spec, &rest->handle, err));
-	return rest->provider->run(rest->handle, &task, result, report, err);
+	TRY(rest->provider->open(spec, making->language.has_channel ? making->language.dir : NULL,
+		&rest->handle, err));
+	TRY(rest->provider->run(rest->handle, &task, result, report, err));
+	channel_end(&hearing.channel);
+	if (result->status == STATUS_OK)
+		failure_done(&result->error); /* a runner's word against its own exit status */
+	return 0;
 }
 
 static void making_done(struct making *making)

@@ -30,8 +30,12 @@ static bool stat_program(
 	auto_fd int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return false;
-	auto_fd int fd =
-		(int)syscall(SYS_openat2, root_fd, language->argv.items[0], &how, sizeof(how));
+	const char *program = language->argv.items[0];
+	if (program[0] != '/') { /* a runner of ours, checked when it was read */
+		auto_free char *path = xasprintf("%s%s", language->dir, strchr(program, '/'));
+		return stat(path, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
+	}
+	auto_fd int fd = (int)syscall(SYS_openat2, root_fd, program, &how, sizeof(how));
 	return fd >= 0 && fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
 }
 
@@ -89,7 +93,7 @@ static bool ask(
 		.interrupt_fd = -1,
 		.outlet = { .fds = { -1, -1 } } };
 	bool is_known = provider_find(spec->provider, &rest.provider, &err) == 0 &&
-			rest.provider->open(&asking, &rest.handle, &err) == 0 &&
+			rest.provider->open(&asking, NULL, &rest.handle, &err) == 0 &&
 			rest.provider->run(rest.handle, &task, &result, NULL, &err) == 0 &&
 			(language_parse_version(result.out.text, version, size) ||
 				language_parse_version(result.err.text, version, size));

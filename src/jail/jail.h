@@ -111,6 +111,7 @@ struct plan {
 	uint32_t host_uid, host_gid; /* the caller's */
 	enum net_mode net;
 	bool has_full_proc;
+	bool has_channel; /* the program speaks to the supervisor over descriptor 3 */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
 	int64_t disk, inodes, pids, memory, cpu_time_ms;
@@ -141,12 +142,16 @@ struct cell_page {
 /* What a zygote's cells have in common; the zygote keeps it mapped. */
 struct template_page {
 	struct cell_page base;
-	char rootfs[PATH_MAX]; /* "/" is the host's */
+	char rootfs[PATH_MAX];  /* "/" is the host's */
+	char runtime[PATH_MAX]; /* shown at RUNTIME_DIR; empty: none */
 	struct plan_mount mounts[LIMIT_MOUNTS];
 	uint32_t mount_count;
 };
 
 enum { PLAN_MAGIC = 0x68634c01 };
+
+/* Where a cell finds the runner of its language. */
+#define RUNTIME_DIR "/run/hotcell"
 
 /* Descriptors that come with a request to raise a cell, in this order; then the cgroup's: the
  * v1 `tasks` files, or the v2 directory. */
@@ -158,6 +163,7 @@ enum cell_fd {
 	CELL_FD_STDIN,
 	CELL_FD_STDOUT,
 	CELL_FD_STDERR,
+	CELL_FD_CHANNEL,
 	CELL_FD_LOCK,
 	CELL_FD_COUNT,
 	CELL_FD_CGROUP = CELL_FD_COUNT,

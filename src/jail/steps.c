@@ -310,6 +310,8 @@ int jail_check_template(const struct template_page *template, struct err *err)
 		return err_set(err, ERR_BROKEN, "template with too many mounts");
 	if (!is_path(template->rootfs, sizeof(template->rootfs)))
 		return err_set(err, ERR_BROKEN, "template with a bad root path");
+	if (template->runtime[0] && !is_path(template->runtime, sizeof(template->runtime)))
+		return err_set(err, ERR_BROKEN, "template with a bad runtime path");
 	for (uint32_t i = 0; i < template->mount_count; i++) {
 		const struct plan_mount *mount = &template->mounts[i];
 		if (!is_path(mount->from, sizeof(mount->from)) ||

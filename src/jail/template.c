@@ -109,7 +109,7 @@ struct tree {
 	bool is_dir;
 };
 
-enum { TREES_MAX = COUNT_OF(shown_paths) + COUNT_OF(skeleton_devices) + LIMIT_MOUNTS + 1 };
+enum { TREES_MAX = COUNT_OF(shown_paths) + COUNT_OF(skeleton_devices) + LIMIT_MOUNTS + 2 };
 
 struct jail_trees {
 	struct tree items[TREES_MAX];
@@ -171,6 +171,21 @@ static int collect_shown(struct raising *raising, int root_fd, const char *path,
 		raising->trees->count--;
 		return 0;
 	}
+	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
+}
+
+/* The runner is the host's even when the root file system is not. */
+static int collect_runtime(struct raising *raising, struct err *err)
+{
+	const char *path = raising->template->runtime;
+	if (path[0] == '\0')
+		return 0;
+	auto_fd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "open the runtime '%s'", path);
+	struct tree *tree = add_tree(raising, RUNTIME_DIR + 1);
+	tree->is_dir = true;
 	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
 }
@@ -399,6 +414,7 @@ int raise_rootfs(struct raising *raising, struct err *err)
 		return err_sys(err, errno, "open the root file system '%s'", rootfs);
 	for (size_t i = 0; i < COUNT_OF(shown_paths); i++)
 		TRY(collect_shown(raising, root_fd, shown_paths[i], err));
+	TRY(collect_runtime(raising, err));
 	size_t shown_count = raising->trees->count;
 	TRY(collect_proc(raising, err));
 	TRY(collect_devices(raising, err));

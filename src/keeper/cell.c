@@ -15,7 +15,8 @@
 #include "base/io.h"
 #include "base/own.h"
 
-enum { PENDING_MAX = 1 << 20 };
+/* A chunk of output, or one message of a runner, each in its longest writing. */
+enum { PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES };
 
 static const char *const base_env[] = {
 	"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -28,7 +29,7 @@ static const char *const base_env[] = {
 
 /* The child's ends, open only until they are sent. */
 struct ends {
-	int status_fd, gate_fd, stdio[3];
+	int status_fd, gate_fd, stdio[3], channel_fd;
 };
 
 static void cell_init(
@@ -37,7 +38,8 @@ static void cell_init(
 	*cell = (struct cell){ .keeper = keeper, .task = task, .result = result };
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
-	cell->stdin_fd = cell->stdin_source_fd = -1;
+	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
+	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		cell->out_fds[stream] = -1;
 		capture_init(&cell->captures[stream], (size_t)task->spec->max_output);
@@ -58,6 +60,8 @@ void cell_free(struct cell *cell)
 	own_close(&cell->gate_fd);
 	own_close(&cell->stdin_fd);
 	own_close(&cell->stdin_source_fd);
+	own_close(&cell->channel_fd);
+	frames_done(&cell->frames);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		own_close(&cell->out_fds[stream]);
 		capture_done(&cell->captures[stream]);
@@ -92,6 +96,7 @@ static void fill_plan(struct cell *cell)
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
 	plan->has_full_proc = cell->task->needs_full_proc;
+	plan->has_channel = cell->task->ear.hear != NULL;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = spec->disk;
 	plan->inodes = spec->inodes;
@@ -188,10 +193,10 @@ static int open_stdin(struct cell *cell, struct ends *ends, struct err *err)
 	return make_pipe(&cell->stdin_fd, &ends->stdio[0], false, err);
 }
 
-static int make_pair(int *ret_ours, int *ret_theirs, struct err *err)
+static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 {
 	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make a socket pair");
 	*ret_ours = pair[0];
 	*ret_theirs = pair[1];
@@ -200,8 +205,10 @@ static int make_pair(int *ret_ours, int *ret_theirs, struct err *err)
 
 static int make_ends(struct cell *cell, struct ends *ends, struct err *err)
 {
-	TRY(make_pair(&cell->status_fd, &ends->status_fd, err));
-	TRY(make_pair(&cell->gate_fd, &ends->gate_fd, err));
+	TRY(make_pair(SOCK_SEQPACKET, &cell->status_fd, &ends->status_fd, err));
+	TRY(make_pair(SOCK_SEQPACKET, &cell->gate_fd, &ends->gate_fd, err));
+	if (cell->task->ear.hear)
+		TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &ends->channel_fd, err));
 	TRY(open_stdin(cell, ends, err));
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		TRY(make_pipe(&cell->out_fds[stream], &ends->stdio[1 + stream], true, err));
@@ -212,6 +219,7 @@ static void close_ends(struct ends *ends)
 {
 	own_close(&ends->status_fd);
 	own_close(&ends->gate_fd);
+	own_close(&ends->channel_fd);
 	for (int i = 0; i < 3; i++)
 		own_close(&ends->stdio[i]);
 }
@@ -227,7 +235,8 @@ static int send_raise(struct cell *cell, const struct ends *ends, int page_fd, s
 	fds[CELL_FD_STATUS] = ends->status_fd;
 	fds[CELL_FD_GATE] = ends->gate_fd;
 	memcpy(&fds[CELL_FD_STDIN], ends->stdio, sizeof(ends->stdio));
-	/* a cell without a slot has nothing to lock; any descriptor will do */
+	/* a cell without a channel, or without a slot to lock: any descriptor will do */
+	fds[CELL_FD_CHANNEL] = ends->channel_fd >= 0 ? ends->channel_fd : ends->status_fd;
 	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? cell->keeper->slot.fd : ends->status_fd;
 	int r = 0;
 	if (cell->has_group)
@@ -248,7 +257,7 @@ int cell_failure(const struct cell *cell, struct err *err)
 
 static int raise_cell(struct cell *cell, struct err *err)
 {
-	struct ends ends = { -1, -1, { -1, -1, -1 } };
+	struct ends ends = { -1, -1, { -1, -1, -1 }, -1 };
 	auto_fd int page_fd = -1;
 	void *page = NULL;
 	TRY(page_make(sizeof(*cell->page), &page, &page_fd, err));

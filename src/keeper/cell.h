@@ -8,6 +8,7 @@
 #include "keeper/machine.h"
 #include "keeper/workspace.h"
 #include "keeper/zygote.h"
+#include "wire/frame.h"
 
 struct cell;
 
@@ -50,12 +51,15 @@ struct cell {
 	int pidfd, status_fd, gate_fd, listener_fd, mounts_fd;
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;
+	int channel_fd;
 
 	struct capture captures[STREAM_COUNT];
 	struct buf pending[STREAM_COUNT]; /* rendered, not yet written to the outlet */
+	struct frames frames;             /* what the runner said and nobody heard yet */
 	char stdin_chunk[16384];
 	size_t stdin_len, stdin_at;
 
+	bool has_message; /* perhaps: frames are to be looked at */
 	bool is_ready, has_ended;
 	int exec_errno;
 	int denied_calls;

@@ -100,7 +100,7 @@ static int leave_out(
 	return 0;
 }
 
-static int fill_template(const struct keeper *keeper, const struct spec *spec,
+static int fill_template(const struct keeper *keeper, const struct spec *spec, const char *runtime,
 	struct template_page *template, struct err *err)
 {
 	struct plan *plan = &template->base.plan;
@@ -123,6 +123,8 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec,
 		(void)snprintf(template->rootfs, sizeof(template->rootfs), "/");
 	else if (!realpath(spec->rootfs, template->rootfs))
 		return err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs);
+	if (runtime && !realpath(runtime, template->runtime))
+		return err_sys(err, errno, "open the runtime '%s'", runtime);
 	TRY(fill_mounts(template, &spec->ro, false, err));
 	TRY(fill_mounts(template, &spec->rw, true, err));
 	TRY(read_fault(plan, err));
@@ -163,15 +165,15 @@ static int make_spare_group(struct keeper *keeper, const struct spec *spec, stru
 	return 0;
 }
 
-static int open_template(
-	struct keeper *keeper, const struct spec *spec, uint64_t passed_over, struct err *err)
+static int open_template(struct keeper *keeper, const struct spec *spec, const char *runtime,
+	uint64_t passed_over, struct err *err)
 {
 	auto_fd int page_fd = -1;
 	void *page = NULL;
 	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
 	keeper->template = page;
 	struct plan *plan = &keeper->template->base.plan;
-	TRY(fill_template(keeper, spec, keeper->template, err));
+	TRY(fill_template(keeper, spec, runtime, keeper->template, err));
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
 	return zygote_template(&keeper->zygote, page_fd, err);
@@ -210,8 +212,8 @@ static int start_zygote(
 	return 0;
 }
 
-static int open_keeper(const struct spec *spec, enum keeper_life life, uint64_t passed_over,
-	struct keeper **ret_keeper, struct err *err)
+static int open_keeper(const struct spec *spec, const char *runtime, enum keeper_life life,
+	uint64_t passed_over, struct keeper **ret_keeper, struct err *err)
 {
 	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
 	keeper->mode = machine_mode();
@@ -221,7 +223,7 @@ static int open_keeper(const struct spec *spec, enum keeper_life life, uint64_t 
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	int r = start_zygote(keeper, spec, life, err);
 	if (r == 0)
-		r = open_template(keeper, spec, passed_over, err);
+		r = open_template(keeper, spec, runtime, passed_over, err);
 	if (r < 0) {
 		keeper_close(keeper);
 		return -1;
@@ -231,10 +233,10 @@ static int open_keeper(const struct spec *spec, enum keeper_life life, uint64_t 
 	return 0;
 }
 
-int keeper_open(
-	const struct spec *spec, enum keeper_life life, struct keeper **ret_keeper, struct err *err)
+int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life life,
+	struct keeper **ret_keeper, struct err *err)
 {
-	return open_keeper(spec, life, 0, ret_keeper, err);
+	return open_keeper(spec, runtime, life, 0, ret_keeper, err);
 }
 
 void keeper_tidy(struct keeper *keeper)
@@ -275,7 +277,7 @@ static int probe_once(const struct spec *spec, uint64_t passed_over, struct repo
 	};
 	struct keeper *keeper = NULL;
 	struct result result;
-	TRY(open_keeper(spec, KEEPER_PROBE, passed_over, &keeper, err));
+	TRY(open_keeper(spec, NULL, KEEPER_PROBE, passed_over, &keeper, err));
 	*ret_mode = keeper->mode;
 	result_init(&result);
 	int r = keeper_run(keeper, &task, &result, report, err);

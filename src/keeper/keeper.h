@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "jail/jail.h"
+#include "model/message.h"
 #include "model/result.h"
 #include "model/spec.h"
 
@@ -24,6 +25,15 @@ struct outlet {
 	int fds[STREAM_COUNT]; /* -1: nowhere */
 	void (*render)(
 		void *context, int stream, const char *data, size_t len, struct buf *pending);
+	/* What a runner said, as an event; NULL: nobody follows. */
+	void (*announce)(void *context, const struct message *message, struct buf *pending);
+	void *context;
+};
+
+/* Who hears what the cell's runner says. `hear` gets one message; what it appends to `pending`
+ * goes to the outlet's stdout. False: the runner talks nonsense and is not heard any more. */
+struct ear {
+	bool (*hear)(void *context, const char *data, size_t len, struct buf *pending);
 	void *context;
 };
 
@@ -36,6 +46,7 @@ struct task {
 	size_t code_len;
 	bool needs_full_proc;
 	struct outlet outlet;
+	struct ear ear;   /* without hear() the program gets no channel */
 	int interrupt_fd; /* readable: end the run as interrupted; -1: none */
 };
 
@@ -47,10 +58,11 @@ enum keeper_life {
 	KEEPER_PROBE,    /* for keeper_probe() alone */
 };
 
-/* Starts a zygote and has it raise the template for this spec's root and mounts. Also the
- * janitor's moment: whatever a killed supervisor left is removed first. */
-int keeper_open(const struct spec *spec, enum keeper_life life, struct keeper **ret_keeper,
-	struct err *err);
+/* Starts a zygote and has it raise the template for this spec's root and mounts. `runtime` is the
+ * directory of the language's runner, or NULL. Also the janitor's moment: whatever a killed
+ * supervisor left is removed first. */
+int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life life,
+	struct keeper **ret_keeper, struct err *err);
 
 /* Removes what the last cell left and prepares for the next, for when there is time; the next run
  * would do it first. */

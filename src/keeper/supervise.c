@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -134,6 +135,50 @@ static void write_outlet(struct cell *cell, int stream)
 	pending->len -= (size_t)n;
 }
 
+/* Hears one message at most: what it becomes must reach the outlet before the next. */
+static void hear_message(struct cell *cell)
+{
+	const struct ear *ear = &cell->task->ear;
+	const char *data = NULL;
+	size_t len = 0;
+	int r = frames_next(&cell->frames, &data, &len);
+	if (r == 1 && !ear->hear(ear->context, data, len, &cell->pending[STREAM_OUT]))
+		r = -EBADMSG;
+	if (r < 0) {
+		result_warn(cell->result, "the runner said something that is no message");
+		own_close(&cell->channel_fd);
+		frames_done(&cell->frames);
+	}
+	cell->has_message = r == 1;
+}
+
+/* Whether something came. */
+static bool read_channel(struct cell *cell)
+{
+	char chunk[65536];
+	size_t room = frames_room(&cell->frames);
+	if (cell->channel_fd < 0)
+		return false;
+	ssize_t n = recv(
+		cell->channel_fd, chunk, room < sizeof(chunk) ? room : sizeof(chunk), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		own_close(&cell->channel_fd);
+		return false;
+	}
+	(void)frames_push(&cell->frames, chunk, (size_t)n);
+	cell->has_message = true;
+	return true;
+}
+
+/* Everything the runner said that is whole, as far as the outlet takes it. */
+static void hear_messages(struct cell *cell)
+{
+	while (cell->has_message && cell->pending[STREAM_OUT].len == 0)
+		hear_message(cell);
+}
+
 static void read_stdin(struct cell *cell)
 {
 	ssize_t n = read(cell->stdin_source_fd, cell->stdin_chunk, sizeof(cell->stdin_chunk));
@@ -185,6 +230,7 @@ enum wait_slot {
 	WAIT_OUTLET_ERR,
 	WAIT_STDIN_SOURCE,
 	WAIT_STDIN,
+	WAIT_CHANNEL,
 	WAIT_SLOT_COUNT,
 };
 
@@ -208,6 +254,9 @@ static void prepare_wait(const struct cell *cell, struct pollfd *fds)
 		fds[WAIT_OUTLET_OUT + stream].fd = is_behind ? outlet->fds[stream] : -1;
 		fds[WAIT_OUTLET_OUT + stream].events = POLLOUT;
 	}
+	/* one who does not listen is not talked to: what a cell says waits in the socket */
+	bool is_deaf = cell->pending[STREAM_OUT].len > 0;
+	fds[WAIT_CHANNEL].fd = is_deaf ? -1 : cell->channel_fd;
 	bool has_input = cell->stdin_len > cell->stdin_at;
 	fds[WAIT_STDIN_SOURCE].fd = has_input ? -1 : cell->stdin_source_fd;
 	fds[WAIT_STDIN].fd = has_input ? cell->stdin_fd : -1;
@@ -230,6 +279,10 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 		if (fds[WAIT_OUTLET_OUT + stream].revents)
 			write_outlet(cell, stream);
 	}
+	/* after the streams: a runner flushes them before it speaks */
+	if (fds[WAIT_CHANNEL].revents)
+		(void)read_channel(cell);
+	hear_messages(cell);
 	if (fds[WAIT_STDIN_SOURCE].revents)
 		read_stdin(cell);
 	if (fds[WAIT_STDIN].revents)
@@ -327,6 +380,10 @@ static void drain(struct cell *cell)
 		}
 		flush(cell, stream);
 	}
+	do {
+		hear_messages(cell);
+		flush(cell, STREAM_OUT);
+	} while (cell->has_message || read_channel(cell));
 	/* init and payload may have spoken in the moment we killed them */
 	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };
 	while (cell->status_fd >= 0 && poll(&said, 1, 0) == 1)

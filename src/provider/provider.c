@@ -6,10 +6,11 @@
 
 #include "base/buf.h"
 
-static int open_local(const struct spec *spec, void **ret_handle, struct err *err)
+static int open_local(
+	const struct spec *spec, const char *runtime, void **ret_handle, struct err *err)
 {
 	struct keeper *keeper = NULL;
-	TRY(keeper_open(spec, KEEPER_ONCE, &keeper, err));
+	TRY(keeper_open(spec, runtime, KEEPER_ONCE, &keeper, err));
 	*ret_handle = keeper;
 	return 0;
 }

@@ -9,7 +9,9 @@
 struct provider {
 	const char *name;
 	const char *title;
-	int (*open)(const struct spec *spec, void **ret_handle, struct err *err);
+	/* `runtime` is the directory of the language's runner, or NULL. */
+	int (*open)(
+		const struct spec *spec, const char *runtime, void **ret_handle, struct err *err);
 	/* As keeper_run(). */
 	int (*run)(void *handle, const struct task *task, struct result *result,
 		struct report *report, struct err *err);

@@ -35,6 +35,7 @@ static const struct part parts[] = {
 	{ "argv",            PART_STRINGS,  AT(argv),            true },
 	{ "version",         PART_STRINGS,  AT(version),         false },
 	{ "package",         PART_TEXT,     AT(package),         true },
+	{ "channel",         PART_BOOL,     AT(has_channel),     false },
 	{ "needs_full_proc", PART_BOOL,     AT(needs_full_proc), false },
 	{ "defaults",        PART_DEFAULTS, AT(defaults),        false },
 };
@@ -167,7 +168,7 @@ static bool is_name(const char *text)
 
 static int check_argv(const char *name, const struct strings *argv, struct err *err)
 {
-	if (argv->items[0][0] != '/')
+	if (argv->items[0][0] != '/' && strncmp(argv->items[0], "{runtime}/", 10) != 0)
 		return err_set(err, ERR_INVALID,
 			"field '%s' must begin with an absolute path, for example /usr/bin/python3",
 			name);
@@ -253,6 +254,7 @@ void language_done(struct language *language)
 	strings_done(&language->argv);
 	strings_done(&language->version);
 	free(language->package);
+	free(language->dir);
 	strings_done(&language->defaults);
 	*language = (struct language){ 0 };
 }

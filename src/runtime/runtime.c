@@ -101,6 +101,7 @@ static int read_definition(const char *place, const char *name, struct language 
 		return err_set(err, ERR_INVALID,
 			"%s: field 'name' must be the name of its directory, '%s'", path, name);
 	}
+	language.dir = xasprintf("%s/%s", place, name);
 	*ret_language = language;
 	*ret_is_there = true;
 	return 0;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "runtime/channel.h"
 #include "model/spec.h"
 
 struct language {
@@ -14,10 +15,12 @@ struct language {
 	struct strings aliases;
 	struct strings endings; /* with the dot: ".py" */
 	char *program;          /* name of the code's file in the cell: "main.py" */
-	struct strings argv;    /* "{file}" stands for the code's file */
+	struct strings argv;    /* "{file}" stands for the code's file, "{runtime}" for `dir` */
 	struct strings
 		version;      /* argv that prints the version; the first number with a dot counts */
 	char *package;        /* Debian package that brings argv[0] */
+	bool has_channel;     /* argv starts a runner, which speaks over descriptor 3 */
+	char *dir;            /* where the definition was found; NULL: nowhere */
 	bool needs_full_proc; /* libuv, ps, free read /proc/meminfo and friends */
 	struct strings
 		defaults; /* "memory=1G": spec fields this language sets where none is given */

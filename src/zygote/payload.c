@@ -41,12 +41,15 @@ static int read_job(int fd, struct job *job)
 	return data == MAP_FAILED ? -errno : job_read(data, (size_t)st.st_size, job);
 }
 
-static int place_stdio(const int *fds)
+/* Puts the program's descriptors where it expects them; the first that is not its own is
+ * *ret_end. All of them are above 3: the zygote keeps those taken. */
+static int place_fds(const struct raising *raising, unsigned *ret_end)
 {
-	/* all of them are above 2: the zygote keeps those taken */
-	for (int i = 0; i < 3; i++)
-		if (dup2(fds[CELL_FD_STDIN + i], i) < 0)
+	unsigned count = raising->page->plan.has_channel ? 4 : 3;
+	for (unsigned i = 0; i < count; i++)
+		if (dup2(raising->fds[CELL_FD_STDIN + i], (int)i) < 0)
 			return -errno;
+	*ret_end = count;
 	return 0;
 }
 
@@ -90,11 +93,12 @@ static int start_program(struct raising *raising)
 		return r;
 	if (chdir(job.cwd) < 0)
 		return -errno;
-	r = place_stdio(raising->fds);
+	unsigned end = 0;
+	r = place_fds(raising, &end);
 	if (r < 0)
 		return r;
-	/* everything but 0, 1, 2 goes when the program starts; the gate must last until then */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	/* everything else goes when the program starts; the gate must last until then */
+	if (close_range(end, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	raising->page->report.started_us = clock_us();
 	return execute(&job);

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	spec_init(&spec);
-	int r = keeper_open(&spec, KEEPER_RESIDENT, &keeper, &err);
+	int r = keeper_open(&spec, NULL, KEEPER_RESIDENT, &keeper, &err);
 	r = r < 0 ? r : soak(keeper, count, step, &err);
 	if (r < 0)
 		(void)fprintf(stderr, "soak: %s\n", err.text);

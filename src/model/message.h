@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a runner said, checked: one message of the channel. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum message_kind {
+	MESSAGE_NONE = 0,
+	MESSAGE_DISPLAY,       /* something to show */
+	MESSAGE_RESULT,        /* the value of the last expression */
+	MESSAGE_ERROR,         /* an uncaught error */
+	MESSAGE_INPUT_REQUEST, /* the program waits for a line */
+	MESSAGE_STATUS,
+	MESSAGE_DONE,
+	MESSAGE_KIND_COUNT,
+};
+
+extern const char *const message_names[MESSAGE_KIND_COUNT + 1]; /* as in "event" */
+
+struct json_object;
+
+struct message {
+	enum message_kind kind;
+	struct json_object *json; /* owned; the whole message as it came, of the right shape */
+};
+
+/* Reads one message. An error says what is wrong with it. */
+int message_read(struct message *message, const char *data, size_t len, struct err *err);
+void message_done(struct message *message);
+
+/* The message as an event of a stream: a JSON line with its newline (owned by the caller). */
+char *message_to_json(const struct message *message, const char *id, int64_t seq);
