@@ -184,7 +184,7 @@ static int collect_runtime(struct raising *raising, struct err *err)
 	auto_fd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, errno, "open the runtime '%s'", path);
-	struct tree *tree = add_tree(raising, RUNTIME_DIR + 1);
+	struct tree *tree = add_tree(raising, &RUNTIME_DIR[1]);
 	tree->is_dir = true;
 	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
