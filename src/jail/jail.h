@@ -111,7 +111,6 @@ struct plan {
 	uint32_t host_uid, host_gid; /* the caller's */
 	enum net_mode net;
 	bool has_full_proc;
-	bool has_channel; /* the program speaks to the supervisor over descriptor 3 */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
 	int64_t disk, inodes, pids, memory, cpu_time_ms;
@@ -153,20 +152,25 @@ enum { PLAN_MAGIC = 0x68634c01 };
 /* Where a cell finds the runner of its language. */
 #define RUNTIME_DIR "/run/hotcell"
 
-/* Descriptors that come with a request to raise a cell, in this order; then the cgroup's: the
- * v1 `tasks` files, or the v2 directory. */
+/* Descriptors that come with a request to raise a cell, in this order; then the `tasks` files of
+ * its v1 cgroups. */
 enum cell_fd {
 	CELL_FD_PAGE = 0,
-	CELL_FD_JOB,
 	CELL_FD_STATUS,
 	CELL_FD_GATE,
-	CELL_FD_STDIN,
-	CELL_FD_STDOUT,
-	CELL_FD_STDERR,
-	CELL_FD_CHANNEL,
 	CELL_FD_LOCK,
 	CELL_FD_COUNT,
 	CELL_FD_CGROUP = CELL_FD_COUNT,
+};
+
+/* Descriptors that come through the gate, in this order: the job, then those of the program. */
+enum gate_fd {
+	GATE_FD_JOB = 0,
+	GATE_FD_STDIN,
+	GATE_FD_STDOUT,
+	GATE_FD_STDERR,
+	GATE_FD_CHANNEL, /* not every program has one */
+	GATE_FD_COUNT,
 };
 
 enum { CGROUP_FDS_MAX = 4 };
@@ -226,7 +230,7 @@ struct init_message {
 enum gate_kind {
 	GATE_NONE = 0,
 	GATE_READY,       /* with the listener of the filter, when there is one */
-	GATE_GO,          /* from the supervisor */
+	GATE_GO,          /* from the supervisor, with enum gate_fd */
 	GATE_EXEC_FAILED, /* sys holds the errno */
 	GATE_KIND_COUNT,
 };
@@ -240,7 +244,9 @@ struct gate_message {
 enum zygote_request {
 	ZYGOTE_NONE = 0,
 	ZYGOTE_TEMPLATE, /* with the page; no answer, a failure is in its report */
-	ZYGOTE_RAISE,    /* with enum cell_fd; answered by a pidfd, or by none on failure */
+	ZYGOTE_INIT,  /* with the v2 cgroup, if any; answered by a new init's pidfd and socket, or
+		       * by none when it failed: the template's report tells why */
+	ZYGOTE_RAISE, /* to an init, or to a zygote that becomes one; with enum cell_fd */
 	ZYGOTE_REQUEST_COUNT,
 };
 

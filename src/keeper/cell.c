@@ -27,11 +27,6 @@ static const char *const base_env[] = {
 	"TMPDIR=/tmp",
 };
 
-/* The child's ends, open only until they are sent. */
-struct ends {
-	int status_fd, gate_fd, stdio[3], channel_fd;
-};
-
 static void cell_init(
 	struct cell *cell, struct keeper *keeper, const struct task *task, struct result *result)
 {
@@ -39,6 +34,8 @@ static void cell_init(
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
+	for (int i = 0; i < GATE_FD_COUNT; i++)
+		cell->delivery[i] = -1;
 	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		cell->out_fds[stream] = -1;
@@ -61,6 +58,8 @@ void cell_free(struct cell *cell)
 	own_close(&cell->stdin_fd);
 	own_close(&cell->stdin_source_fd);
 	own_close(&cell->channel_fd);
+	for (int i = 0; i < GATE_FD_COUNT; i++)
+		own_close(&cell->delivery[i]);
 	frames_done(&cell->frames);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		own_close(&cell->out_fds[stream]);
@@ -96,7 +95,6 @@ static void fill_plan(struct cell *cell)
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
 	plan->has_full_proc = cell->task->needs_full_proc;
-	plan->has_channel = cell->task->ear.hear != NULL;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = spec->disk;
 	plan->inodes = spec->inodes;
@@ -175,12 +173,13 @@ static int make_pipe(int *ret_ours, int *ret_theirs, bool do_we_read, struct err
 	return 0;
 }
 
-static int open_stdin(struct cell *cell, struct ends *ends, struct err *err)
+static int open_stdin(struct cell *cell, struct err *err)
 {
 	const char *path = cell->task->spec->stdin_path;
 	if (!path) {
-		ends->stdio[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return ends->stdio[0] < 0 ? err_sys(err, errno, "open /dev/null") : 0;
+		cell->delivery[GATE_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return cell->delivery[GATE_FD_STDIN] < 0 ? err_sys(err, errno, "open /dev/null")
+							 : 0;
 	}
 	cell->stdin_source_fd = strcmp(path, "-") == 0
 					? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -190,7 +189,7 @@ static int open_stdin(struct cell *cell, struct ends *ends, struct err *err)
 		return err_sys(err, errno, "--stdin: open '%s'", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "--stdin: '%s' is a directory", path);
-	return make_pipe(&cell->stdin_fd, &ends->stdio[0], false, err);
+	return make_pipe(&cell->stdin_fd, &cell->delivery[GATE_FD_STDIN], false, err);
 }
 
 static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
@@ -203,47 +202,38 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 	return 0;
 }
 
-static int make_ends(struct cell *cell, struct ends *ends, struct err *err)
+/* What the program will be given, ready to go through the gate. */
+static int make_delivery(struct cell *cell, struct err *err)
 {
-	TRY(make_pair(SOCK_SEQPACKET, &cell->status_fd, &ends->status_fd, err));
-	TRY(make_pair(SOCK_SEQPACKET, &cell->gate_fd, &ends->gate_fd, err));
-	if (cell->task->ear.hear)
-		TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &ends->channel_fd, err));
-	TRY(open_stdin(cell, ends, err));
+	TRY(make_job(cell->task, &cell->delivery[GATE_FD_JOB], err));
+	TRY(open_stdin(cell, err));
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
-		TRY(make_pipe(&cell->out_fds[stream], &ends->stdio[1 + stream], true, err));
-	return 0;
+		TRY(make_pipe(&cell->out_fds[stream], &cell->delivery[GATE_FD_STDOUT + stream],
+			true, err));
+	if (!cell->task->ear.hear)
+		return 0;
+	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
 }
 
-static void close_ends(struct ends *ends)
-{
-	own_close(&ends->status_fd);
-	own_close(&ends->gate_fd);
-	own_close(&ends->channel_fd);
-	for (int i = 0; i < 3; i++)
-		own_close(&ends->stdio[i]);
-}
-
-static int send_raise(struct cell *cell, const struct ends *ends, int page_fd, struct err *err)
+static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 {
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
 	size_t entry_count = 0;
-	auto_fd int job_fd = -1;
-	TRY(make_job(cell->task, &job_fd, err));
+	auto_fd int status_fd = -1;
+	auto_fd int gate_fd = -1;
+	TRY(make_pair(SOCK_SEQPACKET, &cell->status_fd, &status_fd, err));
+	TRY(make_pair(SOCK_SEQPACKET, &cell->gate_fd, &gate_fd, err));
 	fds[CELL_FD_PAGE] = page_fd;
-	fds[CELL_FD_JOB] = job_fd;
-	fds[CELL_FD_STATUS] = ends->status_fd;
-	fds[CELL_FD_GATE] = ends->gate_fd;
-	memcpy(&fds[CELL_FD_STDIN], ends->stdio, sizeof(ends->stdio));
-	/* a cell without a channel, or without a slot to lock: any descriptor will do */
-	fds[CELL_FD_CHANNEL] = ends->channel_fd >= 0 ? ends->channel_fd : ends->status_fd;
-	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? cell->keeper->slot.fd : ends->status_fd;
+	fds[CELL_FD_STATUS] = status_fd;
+	fds[CELL_FD_GATE] = gate_fd;
+	/* a cell without a slot has nothing to lock; any descriptor will do */
+	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? cell->keeper->slot.fd : status_fd;
 	int r = 0;
 	if (cell->has_group)
 		r = cgroup_entry_fds(&cell->group, &fds[CELL_FD_CGROUP], &entry_count, err);
 	cell->page->plan.cgroup_fd_count = (uint32_t)entry_count;
 	if (r == 0)
-		r = zygote_raise(&cell->keeper->zygote, fds, CELL_FD_COUNT + entry_count, err);
+		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
 	for (size_t i = 0; i < entry_count; i++)
 		(void)close(fds[CELL_FD_CGROUP + i]);
 	return r;
@@ -255,27 +245,41 @@ int cell_failure(const struct cell *cell, struct err *err)
 	return page_failure(template->report.failed_text[0] ? template : cell->page, err);
 }
 
+/* An init is asked for ahead of time; one that failed meanwhile gets another chance, because what
+ * was scarce then may not be now. */
+static int take_init(struct cell *cell, int *ret_sock, struct err *err)
+{
+	struct keeper *keeper = cell->keeper;
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (!keeper->has_asked)
+			TRY(keeper_ask_init(keeper, cell->has_group ? &cell->group : NULL, err));
+		keeper->has_asked = false;
+		TRY(zygote_take_init(&keeper->zygote, &cell->pidfd, ret_sock, err));
+		if (cell->pidfd >= 0)
+			return 0;
+	}
+	return cell_failure(cell, err);
+}
+
 static int raise_cell(struct cell *cell, struct err *err)
 {
-	struct ends ends = { -1, -1, { -1, -1, -1 }, -1 };
+	const struct zygote *zygote = &cell->keeper->zygote;
 	auto_fd int page_fd = -1;
+	auto_fd int sock = -1;
 	void *page = NULL;
 	TRY(page_make(sizeof(*cell->page), &page, &page_fd, err));
 	cell->page = page;
 	TRY(make_group(cell, err));
 	fill_plan(cell);
-	int r = make_ends(cell, &ends, err);
-	if (r == 0)
-		r = send_raise(cell, &ends, page_fd, err);
-	close_ends(&ends);
-	TRY(r);
-	if (cell->keeper->zygote.pidfd >= 0) {
-		/* it becomes the cell's init itself: nothing to wait for */
-		cell->pidfd = fcntl(cell->keeper->zygote.pidfd, F_DUPFD_CLOEXEC, 3);
-		return cell->pidfd < 0 ? err_sys(err, errno, "keep the cell's pidfd") : 0;
+	if (zygote->pidfd < 0) {
+		TRY(take_init(cell, &sock, err));
+		return send_raise(cell, page_fd, sock, err);
 	}
-	TRY(zygote_answer(&cell->keeper->zygote, &cell->pidfd, err));
-	return cell->pidfd < 0 ? cell_failure(cell, err) : 0;
+	/* it becomes the cell's init itself */
+	cell->pidfd = fcntl(zygote->pidfd, F_DUPFD_CLOEXEC, 3);
+	if (cell->pidfd < 0)
+		return err_sys(err, errno, "keep the cell's pidfd");
+	return send_raise(cell, page_fd, zygote->sock, err);
 }
 
 static int start_spill(struct cell *cell, struct err *err)
@@ -307,7 +311,8 @@ static void join_reports(const struct cell *cell, struct report *report)
 	const struct report *template = &cell->keeper->template->base.report;
 	*report = cell->page ? cell->page->report : (struct report){ 0 };
 	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
-		if (jail_steps[id].stage == STAGE_TEMPLATE)
+		if (jail_steps[id].stage == STAGE_TEMPLATE ||
+			template->steps[id].state == STEP_FAILED)
 			report->steps[id] = template->steps[id];
 	report->unmapped_mounts = template->unmapped_mounts;
 	if (template->failed != STEP_NONE) {
@@ -331,6 +336,8 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	TRY(workspace_check_out(&cell->task->spec->outs, err));
 	TRY(start_spill(cell, err));
 	int r = raise_cell(cell, err);
+	if (r == 0)
+		r = make_delivery(cell, err);
 	if (r == 0)
 		r = feed(cell, err);
 	if (r == 0)

@@ -17,6 +17,7 @@ struct keeper {
 	enum jail_mode mode;
 	bool is_probe;
 	struct zygote zygote;
+	bool has_asked; /* the zygote for an init, which was not taken yet */
 	struct cgroup_site site;
 	struct cgroup spare_group; /* for the next cell; without limits yet */
 	bool has_spare_group;
@@ -52,6 +53,7 @@ struct cell {
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;
 	int channel_fd;
+	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */
 
 	struct capture captures[STREAM_COUNT];
 	struct buf pending[STREAM_COUNT]; /* rendered, not yet written to the outlet */
@@ -68,6 +70,9 @@ struct cell {
 	int64_t started_us, ended_us, deadline_us;
 	int64_t sampled_cpu_us, sampled_memory, sampled_processes;
 };
+
+/* keeper.c: asks the zygote for an init, which a v2 group must be there for already. */
+int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err);
 
 /* supervise.c: from the gate's GO to the death of the cell's last process. */
 int cell_supervise(struct cell *cell, struct err *err);

@@ -150,10 +150,8 @@ int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struc
 int cgroup_entry_fds(
 	const struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err)
 {
-	for (size_t i = 0; i < group->site->place_count; i++) {
-		fds[i] = group->site->kind == CGROUP_V2
-				 ? fcntl(group->dir_fds[i], F_DUPFD_CLOEXEC, 3)
-				 : openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
+	for (size_t i = 0; group->site->kind == CGROUP_V1 && i < group->site->place_count; i++) {
+		fds[i] = openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
 		if (fds[i] < 0)
 			return err_sys(err, errno, "open the entry of cgroup '%s'", group->name);
 		*ret_count = i + 1;

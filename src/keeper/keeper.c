@@ -239,6 +239,21 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
 	return open_keeper(spec, runtime, life, 0, ret_keeper, err);
 }
 
+int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err)
+{
+	bool is_v2 = group && keeper->site.kind == CGROUP_V2;
+	struct report *report = &keeper->template->base.report;
+	if (jail_steps[report->failed].stage != STAGE_TEMPLATE) {
+		/* what an earlier one failed of is history */
+		report->steps[report->failed] = (struct step_outcome){ 0 };
+		report->failed = STEP_NONE;
+		report->failed_text[0] = '\0';
+	}
+	TRY(zygote_ask_init(&keeper->zygote, is_v2 ? group->dir_fds[0] : -1, err));
+	keeper->has_asked = true;
+	return 0;
+}
+
 void keeper_tidy(struct keeper *keeper)
 {
 	struct err err = { 0 };
@@ -248,6 +263,8 @@ void keeper_tidy(struct keeper *keeper)
 	if (keeper->is_resident && has_groups && !keeper->has_spare_group)
 		keeper->has_spare_group = cgroup_make(&keeper->spare_group, &keeper->site,
 						  keeper->slot.number, &err) == 0;
+	if (keeper->is_resident && !keeper->has_asked && (!has_groups || keeper->has_spare_group))
+		(void)keeper_ask_init(keeper, has_groups ? &keeper->spare_group : NULL, &err);
 }
 
 void keeper_close(struct keeper *keeper)

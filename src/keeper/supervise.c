@@ -397,8 +397,11 @@ static void drain(struct cell *cell)
 static int open_gate(struct cell *cell, struct err *err)
 {
 	struct gate_message go = { .kind = GATE_GO };
+	size_t fd_count = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
-	int r = io_send(cell->gate_fd, &go, sizeof(go), NULL, 0);
+	int r = io_send(cell->gate_fd, &go, sizeof(go), cell->delivery, fd_count);
+	for (int i = 0; i < GATE_FD_COUNT; i++)
+		own_close(&cell->delivery[i]);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return cell_failure(cell, err);
 	return r < 0 ? err_sys(err, -r, "open the gate") : 0;

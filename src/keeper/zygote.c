@@ -129,25 +129,34 @@ int zygote_template(struct zygote *zygote, int page_fd, struct err *err)
 	return r < 0 ? err_sys(err, -r, "ask the zygote for a template") : 0;
 }
 
-int zygote_raise(struct zygote *zygote, const int *fds, size_t fd_count, struct err *err)
+int zygote_ask_init(struct zygote *zygote, int cgroup_fd, struct err *err)
 {
-	enum zygote_request request = ZYGOTE_RAISE;
-	int r = io_send(zygote->sock, &request, sizeof(request), fds, fd_count);
-	return r < 0 ? err_sys(err, -r, "ask the zygote for a cell") : 0;
+	enum zygote_request request = ZYGOTE_INIT;
+	int r = io_send(
+		zygote->sock, &request, sizeof(request), &cgroup_fd, cgroup_fd >= 0 ? 1 : 0);
+	return r < 0 ? err_sys(err, -r, "ask the zygote for an init") : 0;
 }
 
-int zygote_answer(struct zygote *zygote, int *ret_pidfd, struct err *err)
+int zygote_take_init(struct zygote *zygote, int *ret_pidfd, int *ret_sock, struct err *err)
 {
 	enum zygote_request echo = ZYGOTE_NONE;
-	size_t fd_count = 1;
-	ssize_t n = io_recv(zygote->sock, &echo, sizeof(echo), ret_pidfd, &fd_count);
+	int fds[2];
+	size_t fd_count = COUNT_OF(fds);
+	ssize_t n = io_recv(zygote->sock, &echo, sizeof(echo), fds, &fd_count);
 	if (n < 0)
 		return err_sys(err, (int)-n, "hear from the zygote");
-	if (n != sizeof(echo) || echo != ZYGOTE_RAISE)
+	if (n != sizeof(echo) || echo != ZYGOTE_INIT)
 		return err_set(err, ERR_BROKEN, "the zygote died");
-	if (fd_count == 0)
-		*ret_pidfd = -1;
+	*ret_pidfd = fd_count == 2 ? fds[0] : -1;
+	*ret_sock = fd_count == 2 ? fds[1] : -1;
 	return 0;
+}
+
+int zygote_raise(int sock, const int *fds, size_t fd_count, struct err *err)
+{
+	enum zygote_request request = ZYGOTE_RAISE;
+	int r = io_send(sock, &request, sizeof(request), fds, fd_count);
+	return r < 0 ? err_sys(err, -r, "ask for a cell") : 0;
 }
 
 int page_make(size_t size, void **ret_page, int *ret_fd, struct err *err)

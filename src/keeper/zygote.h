@@ -27,9 +27,13 @@ void zygote_stop(struct zygote *zygote);
 
 int zygote_template(struct zygote *zygote, int page_fd, struct err *err);
 
-/* Raises a cell; the answer is its init's pidfd (owned by the caller). */
-int zygote_raise(struct zygote *zygote, const int *fds, size_t fd_count, struct err *err);
-int zygote_answer(struct zygote *zygote, int *ret_pidfd, struct err *err);
+/* Asks for an init, in all its namespaces and the v2 group, if any; takes what was asked for. Both
+ * descriptors are the caller's, and -1 when it failed: then the template's report tells why. */
+int zygote_ask_init(struct zygote *zygote, int cgroup_fd, struct err *err);
+int zygote_take_init(struct zygote *zygote, int *ret_pidfd, int *ret_sock, struct err *err);
+
+/* Has the init at `sock`, or the zygote that becomes one, raise a cell. */
+int zygote_raise(int sock, const int *fds, size_t fd_count, struct err *err);
 
 /* The page a cell and we share, and the descriptor to send it by (both owned by the caller). */
 int page_make(size_t size, void **ret_page, int *ret_fd, struct err *err);

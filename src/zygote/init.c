@@ -92,8 +92,6 @@ _Noreturn void init_run(struct raising *raising)
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
-	if (jail_die_with_zygote(raising, &err) < 0)
-		_exit(1);
 	if (jail_walk(raising, STAGE_INIT, &err) < 0)
 		_exit(1);
 	pid_t payload = fork();

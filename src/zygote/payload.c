@@ -18,14 +18,22 @@
 #include "base/own.h"
 #include "zygote/parts.h"
 
-static int pass_gate(int gate_fd, int listener_fd)
+/* What comes through the gate with the word. */
+struct delivery {
+	int fds[GATE_FD_COUNT];
+	size_t count;
+};
+
+static int pass_gate(int gate_fd, int listener_fd, struct delivery *delivery)
 {
 	struct gate_message message = { .kind = GATE_READY };
 	size_t fd_count = listener_fd >= 0 ? 1 : 0;
 	if (io_send(gate_fd, &message, sizeof(message), &listener_fd, fd_count) < 0)
 		return -1;
 	(void)close(listener_fd);
-	if (io_recv(gate_fd, &message, sizeof(message), NULL, NULL) != sizeof(message))
+	delivery->count = GATE_FD_COUNT;
+	if (io_recv(gate_fd, &message, sizeof(message), delivery->fds, &delivery->count) !=
+		sizeof(message))
 		return -1;
 	return message.kind == GATE_GO ? 0 : -1;
 }
@@ -43,11 +51,11 @@ static int read_job(int fd, struct job *job)
 
 /* Puts the program's descriptors where it expects them; the first that is not its own is
  * *ret_end. All of them are above 3: the zygote keeps those taken. */
-static int place_fds(const struct raising *raising, unsigned *ret_end)
+static int place_fds(const struct delivery *delivery, unsigned *ret_end)
 {
-	unsigned count = raising->page->plan.has_channel ? 4 : 3;
+	unsigned count = (unsigned)delivery->count - GATE_FD_STDIN;
 	for (unsigned i = 0; i < count; i++)
-		if (dup2(raising->fds[CELL_FD_STDIN + i], (int)i) < 0)
+		if (dup2(delivery->fds[GATE_FD_STDIN + i], (int)i) < 0)
 			return -errno;
 	*ret_end = count;
 	return 0;
@@ -85,16 +93,18 @@ static int execute(const struct job *job)
 	return worst;
 }
 
-static int start_program(struct raising *raising)
+static int start_program(struct raising *raising, const struct delivery *delivery)
 {
 	struct job job = { 0 };
-	int r = read_job(raising->fds[CELL_FD_JOB], &job);
+	if (delivery->count <= GATE_FD_STDERR)
+		return -EBADMSG;
+	int r = read_job(delivery->fds[GATE_FD_JOB], &job);
 	if (r < 0 || !job.cwd)
 		return r;
 	if (chdir(job.cwd) < 0)
 		return -errno;
 	unsigned end = 0;
-	r = place_fds(raising, &end);
+	r = place_fds(delivery, &end);
 	if (r < 0)
 		return r;
 	/* everything else goes when the program starts; the gate must last until then */
@@ -116,12 +126,13 @@ _Noreturn void payload_run(struct raising *raising)
 		_exit(1);
 	(void)prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
 	bool is_probe = raising->page->plan.is_probe;
-	if (pass_gate(gate_fd, raising->listener_fd) < 0)
+	struct delivery delivery;
+	if (pass_gate(gate_fd, raising->listener_fd, &delivery) < 0)
 		_exit(1);
 	if (is_probe)
 		_exit(0);
 	struct gate_message message = { .kind = GATE_EXEC_FAILED };
-	message.sys = -start_program(raising);
+	message.sys = -start_program(raising, &delivery);
 	(void)io_send(gate_fd, &message, sizeof(message), NULL, 0);
 	_exit(127);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@
 
 struct zygote {
 	int control_fd;
-	const struct template_page *template;
+	struct template_page *template;
 	int life[2]; /* cells hold the reading end: it hangs up when we die */
 	bool has_spare_network;
 	bool is_born; /* in the namespaces of our only cell, whose init we become */
@@ -70,73 +71,152 @@ static void raise_template(struct zygote *zygote, const int *fds, size_t fd_coun
 		note_refusal(&template->base, &err);
 }
 
-static pid_t clone_init(struct raising *raising, uint64_t flags, int *ret_pidfd)
+static pid_t clone_init(uint64_t flags, int cgroup_fd, int *ret_pidfd)
 {
-	const struct plan *plan = &raising->page->plan;
 	struct clone_args args = {
 		.flags = flags | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		.exit_signal = SIGCHLD,
 	};
-	if (plan->cgroup == CGROUP_V2 && (plan->wanted & (UINT64_C(1) << STEP_CGROUP))) {
+	if (cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)raising->fds[CELL_FD_CGROUP];
+		args.cgroup = (uint64_t)cgroup_fd;
 	}
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-static int raise_cell(struct zygote *zygote, struct raising *raising, struct err *err)
+/* What the birth of an init did is told on its cell's page, once it has one. */
+static void copy_birth(const struct cell_page *birth, struct cell_page *page)
+{
+	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
+		if (jail_steps[id].stage == STAGE_NETWORK || jail_steps[id].stage == STAGE_CLONE)
+			page->report.steps[id] = birth->report.steps[id];
+}
+
+static int take_cell(struct raising *raising, const int *fds, size_t fd_count, struct err *err)
+{
+	if (fd_count < CELL_FD_COUNT || fd_count > CELL_FD_COUNT + CGROUP_FDS_MAX)
+		return -1;
+	memcpy(raising->fds, fds, fd_count * sizeof(fds[0]));
+	raising->page = map_page(fds[CELL_FD_PAGE], sizeof(*raising->page));
+	if (!raising->page)
+		return -1;
+	if (raising->page->plan.cgroup_fd_count != fd_count - CELL_FD_COUNT)
+		return err_set(err, ERR_BROKEN, "plan and descriptors disagree");
+	return jail_check_plan(&raising->page->plan, err);
+}
+
+/* A new init has its namespaces and nothing else; it waits for the cell it is to raise. */
+static _Noreturn void await_cell(struct raising *raising)
+{
+	struct err err = { 0 };
+	struct cell_page *birth = raising->page;
+	enum zygote_request request = ZYGOTE_NONE;
+	int fds[IO_FDS_MAX];
+	size_t fd_count = COUNT_OF(fds);
+	if (jail_die_with_zygote(raising, &err) < 0)
+		_exit(1);
+	ssize_t n = io_recv(ZYGOTE_CONTROL_FD, &request, sizeof(request), fds, &fd_count);
+	if (n != sizeof(request) || request != ZYGOTE_RAISE)
+		_exit(1);
+	if (take_cell(raising, fds, fd_count, &err) < 0) {
+		if (raising->page && raising->page != birth)
+			note_refusal(raising->page, &err);
+		_exit(1);
+	}
+	copy_birth(birth, raising->page);
+	init_run(raising);
+}
+
+/* Returns the pidfd; *ret_sock is the way to the new init. */
+static int bear_init(struct zygote *zygote, struct raising *raising, int cgroup_fd, int *ret_sock,
+	struct err *err)
 {
 	uint64_t flags = 0;
+	int pair[2];
 	int pidfd = -1;
-	if (!zygote->template)
-		return err_set(err, ERR_BROKEN, "no template");
-	TRY(jail_check_plan(&raising->page->plan, err));
-	raising->template = zygote->template;
-	raising->is_born = zygote->is_born;
-	raising->has_spare_network = zygote->has_spare_network;
 	TRY(jail_walk(raising, STAGE_NETWORK, err));
 	TRY(jail_clone_flags(raising, &flags, err));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "make the socket of an init");
 	zygote->has_spare_network = false; /* the cell's now, whatever becomes of it */
-	if (zygote->is_born) {
-		jail_note_clone(raising, 0);
-		init_run(raising);
-	}
-	pid_t pid = clone_init(raising, flags, &pidfd);
+	jail_note_clone(raising, 0);
+	pid_t pid = clone_init(flags, cgroup_fd, &pidfd);
 	if (pid == 0) {
-		(void)close(zygote->control_fd);
+		/* the number stays taken: what comes later must not sit where a program's
+		 * descriptors go */
+		(void)dup2(pair[1], ZYGOTE_CONTROL_FD);
+		(void)close(pair[0]);
+		(void)close(pair[1]);
 		(void)close(zygote->life[1]);
-		init_run(raising);
+		await_cell(raising);
 	}
-	jail_note_clone(raising, pid < 0 ? errno : 0);
+	(void)close(pair[1]);
+	*ret_sock = pair[0];
+	if (pid < 0)
+		jail_note_clone(raising, errno);
 	return pid < 0 ? err_set(err, ERR_SYSTEM, "clone") : pidfd;
 }
 
-static void answer_raise(struct zygote *zygote, const int *fds, size_t fd_count)
+static void answer_init(struct zygote *zygote, const int *fds, size_t fd_count)
 {
 	struct err err = { 0 };
-	struct raising raising = { .listener_fd = -1,
+	struct cell_page birth = { 0 };
+	struct raising raising = { .page = &birth,
+		.template = zygote->template,
+		.has_spare_network = zygote->has_spare_network,
+		.listener_fd = -1,
 		.io_fd = -1,
-		.life_fd = zygote->is_born ? zygote->control_fd : zygote->life[0] };
-	enum zygote_request echo = ZYGOTE_RAISE;
-	auto_fd int pidfd = -1;
-	if (fd_count >= CELL_FD_COUNT && fd_count <= CELL_FD_COUNT + CGROUP_FDS_MAX) {
-		memcpy(raising.fds, fds, fd_count * sizeof(fds[0]));
-		raising.page = map_page(fds[CELL_FD_PAGE], sizeof(*raising.page));
+		.life_fd = zygote->life[0] };
+	enum zygote_request echo = ZYGOTE_INIT;
+	int answer[2] = { -1, -1 };
+	if (zygote->template) {
+		birth.plan = zygote->template->base.plan;
+		answer[0] =
+			bear_init(zygote, &raising, fd_count == 1 ? fds[0] : -1, &answer[1], &err);
 	}
-	if (raising.page && raising.page->plan.cgroup_fd_count != fd_count - CELL_FD_COUNT)
-		(void)err_set(&err, ERR_BROKEN, "plan and descriptors disagree");
-	else if (raising.page)
-		pidfd = raise_cell(zygote, &raising, &err);
-	if (raising.page && pidfd < 0)
-		note_refusal(raising.page, &err);
-	if (zygote->is_born)
-		_exit(1); /* our death is the answer */
-	(void)io_send(zygote->control_fd, &echo, sizeof(echo), &pidfd, pidfd >= 0 ? 1 : 0);
-	if (raising.page && raising.page->plan.is_resident && !zygote->has_spare_network)
+	if (zygote->template && answer[0] < 0) {
+		struct report *report = &zygote->template->base.report;
+		copy_birth(&birth, &zygote->template->base);
+		report->failed = birth.report.failed;
+		report->failed_errno = birth.report.failed_errno;
+		memcpy(report->failed_text, birth.report.failed_text, sizeof(report->failed_text));
+		note_refusal(&zygote->template->base, &err);
+	}
+	(void)io_send(zygote->control_fd, &echo, sizeof(echo), answer, answer[0] >= 0 ? 2 : 0);
+	own_close(&answer[0]);
+	own_close(&answer[1]);
+	if (birth.plan.is_resident && !zygote->has_spare_network)
 		zygote->has_spare_network = jail_spare_network() == 0;
-	if (raising.page)
-		(void)munmap(raising.page, sizeof(*raising.page));
+}
+
+/* One that was born in its cell's namespaces becomes the init; its death is the answer. */
+static _Noreturn void become_init(struct zygote *zygote, const int *fds, size_t fd_count)
+{
+	struct err err = { 0 };
+	struct raising raising = { .template = zygote->template,
+		.is_born = true,
+		.has_spare_network = zygote->has_spare_network,
+		.listener_fd = -1,
+		.io_fd = -1,
+		.life_fd = zygote->control_fd };
+	uint64_t flags = 0;
+	int r = take_cell(&raising, fds, fd_count, &err);
+	if (r == 0 && !zygote->template)
+		r = err_set(&err, ERR_BROKEN, "no template");
+	if (r == 0)
+		r = jail_walk(&raising, STAGE_NETWORK, &err);
+	if (r == 0)
+		r = jail_clone_flags(&raising, &flags, &err);
+	if (r < 0) {
+		if (raising.page)
+			note_refusal(raising.page, &err);
+		_exit(1);
+	}
+	jail_note_clone(&raising, 0);
+	if (jail_die_with_zygote(&raising, &err) < 0)
+		_exit(1);
+	init_run(&raising);
 }
 
 static int serve_one(struct zygote *zygote)
@@ -149,8 +229,10 @@ static int serve_one(struct zygote *zygote)
 		return -1;
 	if (request == ZYGOTE_TEMPLATE)
 		raise_template(zygote, fds, fd_count);
-	else if (request == ZYGOTE_RAISE)
-		answer_raise(zygote, fds, fd_count);
+	else if (request == ZYGOTE_INIT && !zygote->is_born)
+		answer_init(zygote, fds, fd_count);
+	else if (request == ZYGOTE_RAISE && zygote->is_born)
+		become_init(zygote, fds, fd_count);
 	for (size_t i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
 	return 0;

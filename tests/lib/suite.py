@@ -272,9 +272,12 @@ RESULT_KEYS = {
 }
 ERROR_KEYS = {
     "kind": str, "message": str, "name": (str, NONE), "value": (str, NONE), "traceback": list,
-    "line": (int, NONE), "context": list,
+    "line": (int, NONE), "column": (int, NONE), "context": list,
 }
-FRAME_KEYS = {"file": str, "line": int, "function": (str, NONE), "source": (str, NONE)}
+FRAME_KEYS = {
+    "file": str, "line": (int, NONE), "column": (int, NONE), "function": (str, NONE),
+    "source": (str, NONE),
+}
 DENIAL_KEYS = {
     "layer": str, "operation": str, "target": (str, NONE), "option": (str, NONE),
     "evidence": (str, NONE), "count": int,
