@@ -111,6 +111,7 @@ struct plan {
 	uint32_t host_uid, host_gid; /* the caller's */
 	enum net_mode net;
 	bool has_full_proc;
+	bool has_network; /* one is handed over; without, the cell makes its own */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
 	int64_t disk, inodes, pids, memory, cpu_time_ms;
@@ -159,6 +160,7 @@ enum cell_fd {
 	CELL_FD_STATUS,
 	CELL_FD_GATE,
 	CELL_FD_LOCK,
+	CELL_FD_NETWORK,
 	CELL_FD_COUNT,
 	CELL_FD_CGROUP = CELL_FD_COUNT,
 };
@@ -274,6 +276,10 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err);
 /* Moves the caller into a network namespace that nobody used yet: it takes the kernel long, so a
  * zygote has one ready before it is asked. 0 or -errno. */
 int jail_spare_network(void);
+
+/* Makes a network namespace for a cell that is being raised meanwhile, and stays out of it. The
+ * descriptor is the caller's. 0 or -errno. */
+int jail_make_network(int *ret_fd);
 
 /* Empties the caller's bounding set, which a cell then inherits empty. */
 void jail_empty_bounding_set(void);

@@ -2,12 +2,14 @@
 /*
  * The cell's network: a namespace of its own, with nothing in it but a loopback that is down.
  * Making one is the longest single thing a cell needs, and the only one that does not depend on
- * what the cell is for. So the zygote goes into a fresh one ahead of time, the next cell inherits
- * it, and the zygote moves on: no two cells ever share one.
+ * what the cell is for. So a resident zygote goes into a fresh one ahead of time, the next cell
+ * inherits it, and the zygote moves on. For a single cell, a privileged supervisor makes one while
+ * the zygote is busy with the mounts. No two cells ever share one.
  */
 #include "jail/steps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -20,9 +22,33 @@ int jail_spare_network(void)
 	return unshare(CLONE_NEWNET) < 0 ? -errno : 0;
 }
 
+int jail_make_network(int *ret_fd)
+{
+	static const char own[] = "/proc/thread-self/ns/net";
+	auto_fd int ours = open(own, O_RDONLY | O_CLOEXEC);
+	if (ours < 0 || unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	auto_fd int fd = open(own, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : 0;
+	if (setns(ours, CLONE_NEWNET) < 0)
+		r = -errno;
+	*ret_fd = r < 0 ? -1 : take_fd(&fd);
+	return r;
+}
+
+/* The network comes from the zygote, from the supervisor, or is made now. */
+static int enter_network(const struct raising *raising)
+{
+	if (raising->has_spare_network)
+		return 0;
+	if (!raising->page->plan.has_network)
+		return jail_spare_network();
+	return setns(raising->fds[CELL_FD_NETWORK], CLONE_NEWNET) < 0 ? -errno : 0;
+}
+
 int raise_network(struct raising *raising, struct err *err)
 {
-	int r = raising->has_spare_network ? 0 : jail_spare_network();
+	int r = enter_network(raising);
 	if (r < 0)
 		return err_sys(err, -r, "unshare the network namespace");
 	raising->has_spare_network = true;

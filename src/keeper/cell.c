@@ -95,6 +95,7 @@ static void fill_plan(struct cell *cell)
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
 	plan->has_full_proc = cell->task->needs_full_proc;
+	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = spec->disk;
 	plan->inodes = spec->inodes;
@@ -226,8 +227,10 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 	fds[CELL_FD_PAGE] = page_fd;
 	fds[CELL_FD_STATUS] = status_fd;
 	fds[CELL_FD_GATE] = gate_fd;
-	/* a cell without a slot has nothing to lock; any descriptor will do */
+	/* a cell without a slot has nothing to lock, one that makes its own network gets none: any
+	 * descriptor will do */
 	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? cell->keeper->slot.fd : status_fd;
+	fds[CELL_FD_NETWORK] = cell->keeper->network_fd >= 0 ? cell->keeper->network_fd : status_fd;
 	int r = 0;
 	if (cell->has_group)
 		r = cgroup_entry_fds(&cell->group, &fds[CELL_FD_CGROUP], &entry_count, err);

@@ -17,6 +17,7 @@ struct keeper {
 	enum jail_mode mode;
 	bool is_probe;
 	struct zygote zygote;
+	int network_fd; /* owned; for the only cell of one that keeps no zygote */
 	bool has_asked; /* the zygote for an init, which was not taken yet */
 	struct cgroup_site site;
 	struct cgroup spare_group; /* for the next cell; without limits yet */

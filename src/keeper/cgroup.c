@@ -112,6 +112,8 @@ static int make_dirs(struct cgroup *group, struct err *err)
 {
 	for (size_t i = 0; i < group->site->place_count; i++) {
 		int parent_fd = group->site->places[i].parent_fd;
+		if (group->site->places[i].is_passed_over)
+			continue;
 		if (mkdirat(parent_fd, group->name, 0755) < 0) {
 			if (errno != EEXIST)
 				return err_sys(err, errno, "create cgroup '%s'", group->name);
@@ -151,10 +153,12 @@ int cgroup_entry_fds(
 	const struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err)
 {
 	for (size_t i = 0; group->site->kind == CGROUP_V1 && i < group->site->place_count; i++) {
-		fds[i] = openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
-		if (fds[i] < 0)
+		if (group->site->places[i].is_passed_over)
+			continue;
+		int fd = openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
 			return err_sys(err, errno, "open the entry of cgroup '%s'", group->name);
-		*ret_count = i + 1;
+		fds[(*ret_count)++] = fd;
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@ struct cgroup_place {
 	unsigned int controllers; /* bit per enum cgroup_controller */
 	int parent_fd;            /* owned */
 	char mount_point[64];     /* where the janitor may have to search */
+	bool is_passed_over;      /* cells do not join it */
 };
 
 enum cgroup_controller {
@@ -27,7 +28,9 @@ struct cgroup_site {
 	char why[192]; /* when kind is none */
 };
 
-void cgroup_find(struct cgroup_site *site);
+/* Without `has_cpus` a v1 hierarchy that only shares out CPUs is passed over: joining one more
+ * costs a cell more than it gains. */
+void cgroup_find(struct cgroup_site *site, bool has_cpus);
 
 /* A quick look: whether this machine has v2 where everyone mounts it. */
 bool cgroup_is_v2(void);

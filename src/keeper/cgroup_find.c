@@ -190,7 +190,7 @@ static void judge_v1(struct cgroup_site *site)
 				controller_names[i]);
 }
 
-void cgroup_find(struct cgroup_site *site)
+void cgroup_find(struct cgroup_site *site, bool has_cpus)
 {
 	auto_buf struct buf mounts, cgroups;
 	*site = (struct cgroup_site){ 0 };
@@ -216,6 +216,8 @@ void cgroup_find(struct cgroup_site *site)
 	}
 	if (site->kind != CGROUP_V2)
 		judge_v1(site);
+	for (size_t i = 0; i < site->place_count && !has_cpus; i++)
+		site->places[i].is_passed_over = site->places[i].controllers == 1U << CGROUP_CPU;
 }
 
 void cgroup_site_done(struct cgroup_site *site)

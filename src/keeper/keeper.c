@@ -198,7 +198,7 @@ static int start_zygote(
 	bool is_v2 = form == ZYGOTE_BORN && cgroup_is_v2();
 	int cgroup_fd = -1;
 	if (is_v2) {
-		cgroup_find(&keeper->site);
+		cgroup_find(&keeper->site, spec->cpus_milli > 0);
 		TRY(take_slot(keeper, err));
 		TRY(make_spare_group(keeper, spec, err));
 	}
@@ -206,7 +206,7 @@ static int start_zygote(
 		cgroup_fd = keeper->spare_group.dir_fds[0];
 	TRY(zygote_start(&keeper->zygote, form, keeper->mode, cgroup_fd, err));
 	if (!is_v2) {
-		cgroup_find(&keeper->site);
+		cgroup_find(&keeper->site, spec->cpus_milli > 0);
 		TRY(take_slot(keeper, err));
 	}
 	return 0;
@@ -219,7 +219,7 @@ static int open_keeper(const struct spec *spec, const char *runtime, enum keeper
 	keeper->mode = machine_mode();
 	keeper->is_resident = life == KEEPER_RESIDENT;
 	keeper->is_probe = life == KEEPER_PROBE;
-	keeper->slot.fd = -1;
+	keeper->slot.fd = keeper->network_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	int r = start_zygote(keeper, spec, life, err);
 	if (r == 0)
@@ -228,7 +228,10 @@ static int open_keeper(const struct spec *spec, const char *runtime, enum keeper
 		keeper_close(keeper);
 		return -1;
 	}
-	cgroup_sweep(&keeper->site); /* while the zygote is at work */
+	/* while the zygote is at work */
+	if (keeper->mode == MODE_ROOT && keeper->zygote.pidfd >= 0)
+		(void)jail_make_network(&keeper->network_fd); /* else the cell makes its own */
+	cgroup_sweep(&keeper->site);
 	*ret_keeper = keeper;
 	return 0;
 }
@@ -274,6 +277,7 @@ void keeper_close(struct keeper *keeper)
 	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);
+	own_close(&keeper->network_fd);
 	cell_free(keeper->last);
 	if (keeper->has_spare_group)
 		cgroup_remove(&keeper->spare_group);

@@ -238,7 +238,7 @@ static int serve_one(struct zygote *zygote)
 	return 0;
 }
 
-static void serve(int control_fd, bool is_born)
+static void serve(int control_fd, bool is_born, bool has_network)
 {
 	struct zygote zygote = { .control_fd = control_fd, .life = { -1, -1 }, .is_born = is_born };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -252,8 +252,9 @@ static void serve(int control_fd, bool is_born)
 	(void)signal(SIGTERM, SIG_IGN);
 	if (pipe2(zygote.life, O_CLOEXEC) < 0)
 		return;
-	/* our supervisor is still busy; without privilege yet, both fail and are done later */
-	zygote.has_spare_network = jail_spare_network() == 0;
+	/* our supervisor is still busy, with a network itself when it may; without privilege yet,
+	 * both fail and are done later */
+	zygote.has_spare_network = !has_network && jail_spare_network() == 0;
 	jail_empty_bounding_set();
 	while (serve_one(&zygote) == 0)
 		;
@@ -261,18 +262,18 @@ static void serve(int control_fd, bool is_born)
 
 void zygote_serve(int control_fd)
 {
-	serve(control_fd, false);
+	serve(control_fd, false, false);
 }
 
 /* Nothing of the parent but its memory: no descriptor, no signal, no name. */
-static _Noreturn void become_zygote(int control_fd, bool is_born)
+static _Noreturn void become_zygote(int control_fd, bool is_born, bool has_network)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < ZYGOTE_CONTROL_FD; fd++)
 		(void)dup2(null_fd, fd);
 	(void)dup2(control_fd, ZYGOTE_CONTROL_FD);
 	(void)close_range(ZYGOTE_CONTROL_FD + 1, ~0U, 0);
-	serve(ZYGOTE_CONTROL_FD, is_born);
+	serve(ZYGOTE_CONTROL_FD, is_born, has_network);
 	_exit(0);
 }
 
@@ -282,7 +283,7 @@ int zygote_fork(int control_fd, pid_t *ret_pid)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_zygote(control_fd, false);
+		become_zygote(control_fd, false, false);
 	*ret_pid = pid;
 	return 0;
 }
@@ -302,7 +303,7 @@ int zygote_bear(int control_fd, uint64_t flags, int cgroup_fd, pid_t *ret_pid, i
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_zygote(control_fd, true);
+		become_zygote(control_fd, true, !(flags & CLONE_NEWUSER));
 	*ret_pid = pid;
 	return 0;
 }

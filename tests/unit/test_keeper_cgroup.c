@@ -24,7 +24,7 @@ struct setting {
 static void open_setting(struct setting *setting)
 {
 	struct err err = { 0 };
-	cgroup_find(&setting->site);
+	cgroup_find(&setting->site, true);
 	if (setting->site.kind == CGROUP_NONE)
 		SKIP(setting->site.why);
 	if (slot_take(&setting->slot, &err) < 0)
@@ -71,7 +71,7 @@ TEST(a_site_has_every_controller_once_on_real_cgroup_mounts)
 	struct cgroup_site site;
 	struct statfs fs;
 	unsigned int have = 0;
-	cgroup_find(&site);
+	cgroup_find(&site, true);
 	if (site.kind == CGROUP_NONE) {
 		ASSERT(site.why[0] && site.place_count == 0);
 		SKIP(site.why);
