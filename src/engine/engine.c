@@ -157,7 +157,7 @@ static bool hear(void *context, const char *data, size_t len, struct buf *pendin
 	struct err err = { 0 };
 	if (channel_take(&hearing->channel, data, len, &message, &err) < 0)
 		return false;
-	if (message.kind != MESSAGE_NONE && hearing->outlet->announce)
+	if (message_is_event(&message) && hearing->outlet->announce)
 		hearing->outlet->announce(hearing->outlet->context, &message, pending);
 	message_done(&message);
 	return true;

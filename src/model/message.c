@@ -208,13 +208,37 @@ void message_done(struct message *message)
 	*message = (struct message){ 0 };
 }
 
+bool message_is_event(const struct message *message)
+{
+	return message->kind == MESSAGE_DISPLAY || message->kind == MESSAGE_RESULT ||
+	       message->kind == MESSAGE_ERROR || message->kind == MESSAGE_INPUT_REQUEST;
+}
+
+/* What an event carries: a bundle has its own "data", the rest of a message is one object. */
+static void put_data(struct json_object *event, struct json_object *message)
+{
+	struct json_object *bundle = json_object_object_get(message, "data");
+	if (bundle) {
+		struct json_object *metadata = json_object_object_get(message, "metadata");
+		json_put(event, "data", json_object_get(bundle));
+		json_put(event, "metadata",
+			metadata ? json_object_get(metadata) : json_object_new_object());
+		return;
+	}
+	struct json_object *data = json_object_new_object();
+	json_object_object_foreach(message, name, value)
+	{
+		if (strcmp(name, "event") != 0)
+			(void)json_object_object_add(data, name, json_object_get(value));
+	}
+	json_put(event, "data", data);
+}
+
 char *message_to_json(const struct message *message, const char *id, int64_t seq)
 {
 	auto_json struct json_object *json = json_object_new_object();
-	json_object_object_foreach(message->json, name, value)
-	{
-		(void)json_object_object_add(json, name, json_object_get(value));
-	}
+	json_put(json, "event", json_new_string(message_names[message->kind]));
+	put_data(json, message->json);
 	json_put(json, "execution_id", json_new_string(id));
 	json_put(json, "seq", json_object_new_int64(seq));
 	auto_free char *text = json_print(json, false);

@@ -2,6 +2,8 @@
 /* What a runner said, checked: one message of the channel. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -29,6 +31,9 @@ struct message {
 /* Reads one message. An error says what is wrong with it. */
 int message_read(struct message *message, const char *data, size_t len, struct err *err);
 void message_done(struct message *message);
+
+/* Whether it is an event for those who follow a run, or an affair between runner and supervisor. */
+bool message_is_event(const struct message *message);
 
 /* The message as an event of a stream: a JSON line with its newline (owned by the caller). */
 char *message_to_json(const struct message *message, const char *id, int64_t seq);

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """--stream: events as JSON lines while the program runs, the result as the last one."""
 import json
+import os
 import subprocess
 
 from suite import HUNG_AFTER, check, check_shape, claim, contains, equal
 
-EVENTS = {"status", "stdout", "stderr", "done"}
+EVENTS = {"status", "stdout", "stderr", "display", "result", "error", "done"}
+BUNDLES = {"display", "result"}
 
 
 def check_events(events):
     """What must hold for every stream."""
     for event in events:
-        equal(sorted(event), ["data", "event", "execution_id", "seq"], "keys of an event")
+        keys = ["data", "event", "execution_id", "seq"]
+        keys += ["metadata"] if event["event"] in BUNDLES else []
+        equal(sorted(event), sorted(keys), "keys of an event")
         check(event["event"] in EVENTS, "unknown event", event)
     equal([event["seq"] for event in events], list(range(len(events))), "seq")
     equal(len({event["execution_id"] for event in events}), 1, "number of execution_ids")
@@ -122,3 +126,28 @@ def events_controls(person):
 def stream_alone(person):
     ran = person.run("--stream", "-c", "1").exits(125)
     contains(ran.err, "--json", "stderr")
+
+
+@claim("a flood of output is passed on, and hotcell stays small")
+def flood(person):
+    size = 256 << 20
+    code = f"import os\nchunk = b'x' * 65535 + b'\\n'\nfor i in range({size >> 16}): os.write(1, chunk)"
+    for mode in ([], ["--json"], ["--json", "--stream"]):
+        process = person.start("run", *mode, "--output-limit", "1G", "-t", "120", "-c", code)
+        early, peak, seen = 0, 0, 0
+        while chunk := os.read(process.stdout.fileno(), 1 << 20):
+            seen += len(chunk)
+            peak = peak_of(process.pid) or peak
+            early = early or peak
+        equal(process.wait(timeout=HUNG_AFTER), 0, f"exit status with {mode}")
+        check(mode == ["--json"] or seen >= size, f"{seen} bytes came with {mode}")
+        check(peak - early < 4 << 10, f"{early} kB at first, {peak} kB at most with {mode}")
+
+
+def peak_of(pid):
+    """The most memory a process ever had, in kB; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+            return int(dict(line.split(":", 1) for line in status).get("VmHWM", "0").split()[0])
+    except OSError:
+        return 0

@@ -43,8 +43,9 @@ TEST(values_become_outputs_in_their_order)
 	ASSERT_STR(result.outputs[1].data, "{\"application/json\":{\"b\":[1]}}");
 	ASSERT_STR(result.outputs[1].metadata, "{}");
 	auto_free char *line = message_to_json(&message, "ID", 7);
-	ASSERT_STR(line, "{\"event\":\"result\",\"data\":{\"application/json\":{\"b\":[1]}},"
-			 "\"execution_id\":\"ID\",\"seq\":7}\n");
+	ASSERT_STR(line,
+		"{\"event\":\"result\",\"data\":{\"application/json\":{\"b\":[1]}},\"metadata\":{},"
+		"\"execution_id\":\"ID\",\"seq\":7}\n");
 	end();
 }
 
