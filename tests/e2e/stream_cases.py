@@ -130,7 +130,7 @@ def stream_alone(person):
 
 @claim("a flood of output is passed on, and hotcell stays small")
 def flood(person):
-    size = 256 << 20
+    size = 64 << 20
     code = f"import os\nchunk = b'x' * 65535 + b'\\n'\nfor i in range({size >> 16}): os.write(1, chunk)"
     for mode in ([], ["--json"], ["--json", "--stream"]):
         process = person.start("run", *mode, "--output-limit", "1G", "-t", "120", "-c", code)
