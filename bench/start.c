@@ -8,6 +8,7 @@
  *
  *   NAME spawn PROGRAM ARG…           executed as a child; "{n}" in a word becomes a fresh number
  *   NAME resident ROOTFS PROGRAM ARG… a cell from a zygote that stands ready in this process
+ *   NAME parked ROOTFS PROGRAM ARG…   the same, and the cell stands ready too
  *
  * One round runs every contender once, and each round begins with the next one, so that a noisy
  * moment of the machine hits all alike and nobody always runs behind the same neighbour. A
@@ -39,6 +40,7 @@ enum {
 struct contender {
 	const char *name;
 	bool is_resident;
+	bool is_parked;         /* and the next cell is raised before it is needed */
 	char *words[WORDS_MAX]; /* program and arguments, NULL-terminated */
 	size_t word_count;
 	struct spec spec;
@@ -120,8 +122,10 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 			run_status_names[result.status], result.err.text ? result.err.text : "");
 	result_done(&result);
 	*ret_us = clock_us() - began;
-	keeper_tidy(
-		contender->keeper); /* off the answer's path, as a resident supervisor does it */
+	/* off the answer's path, as a resident supervisor does it */
+	keeper_tidy(contender->keeper);
+	if (r == 0 && contender->is_parked)
+		r = keeper_park(contender->keeper, &contender->spec, false, err);
 	return r;
 }
 
@@ -200,7 +204,8 @@ static int read_contender(struct contender *contender, char *line, struct err *e
 	const char *kind = strsep(&rest, "\t");
 	while (rest && contender->word_count + 1 < WORDS_MAX)
 		contender->words[contender->word_count++] = strsep(&rest, "\t");
-	contender->is_resident = kind && strcmp(kind, "resident") == 0;
+	contender->is_parked = kind && strcmp(kind, "parked") == 0;
+	contender->is_resident = contender->is_parked || (kind && strcmp(kind, "resident") == 0);
 	if (rest || contender->word_count < (contender->is_resident ? 2 : 1))
 		return err_set(err, ERR_INVALID, "plan: bad line for '%s'", contender->name);
 	return 0;

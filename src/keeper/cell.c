@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +28,17 @@ static const char *const base_env[] = {
 	"TMPDIR=/tmp",
 };
 
-static void cell_init(
-	struct cell *cell, struct keeper *keeper, const struct task *task, struct result *result)
+static struct cell *cell_new(struct keeper *keeper, const struct spec *spec, bool needs_full_proc)
 {
-	*cell = (struct cell){ .keeper = keeper, .task = task, .result = result };
+	struct cell *cell = xcalloc(1, sizeof(*cell));
+	cell->keeper = keeper;
+	cell->walls = (struct walls){ .memory = spec->memory,
+		.pids = spec->pids,
+		.cpus_milli = spec->cpus_milli,
+		.disk = spec->disk,
+		.inodes = spec->inodes,
+		.cpu_time_ms = spec->cpu_time_ms,
+		.has_full_proc = needs_full_proc };
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
@@ -39,9 +47,18 @@ static void cell_init(
 	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		cell->out_fds[stream] = -1;
-		capture_init(&cell->captures[stream], (size_t)task->spec->max_output);
+		capture_init(&cell->captures[stream], 0);
 		buf_init(&cell->pending[stream], PENDING_MAX);
 	}
+	return cell;
+}
+
+static void assign(struct cell *cell, const struct task *task, struct result *result)
+{
+	cell->task = task;
+	cell->result = result;
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		capture_init(&cell->captures[stream], (size_t)task->spec->max_output);
 }
 
 void cell_free(struct cell *cell)
@@ -74,9 +91,9 @@ void cell_free(struct cell *cell)
 
 static int make_group(struct cell *cell, struct err *err)
 {
-	const struct spec *spec = cell->task->spec;
+	const struct walls *walls = &cell->walls;
 	const struct plan *template = &cell->keeper->template->base.plan;
-	struct cgroup_limits limits = { spec->memory, spec->pids, spec->cpus_milli };
+	struct cgroup_limits limits = { walls->memory, walls->pids, walls->cpus_milli };
 	if (!(template->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
 	struct keeper *keeper = cell->keeper;
@@ -91,17 +108,17 @@ static int make_group(struct cell *cell, struct err *err)
 
 static void fill_plan(struct cell *cell)
 {
-	const struct spec *spec = cell->task->spec;
+	const struct walls *walls = &cell->walls;
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
-	plan->has_full_proc = cell->task->needs_full_proc;
+	plan->has_full_proc = walls->has_full_proc;
 	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
-	plan->disk = spec->disk;
-	plan->inodes = spec->inodes;
-	plan->pids = spec->pids;
-	plan->memory = spec->memory;
-	plan->cpu_time_ms = spec->cpu_time_ms;
+	plan->disk = walls->disk;
+	plan->inodes = walls->inodes;
+	plan->pids = walls->pids;
+	plan->memory = walls->memory;
+	plan->cpu_time_ms = walls->cpu_time_ms;
 	/* rootless, the files the supervisor makes are its own user's, who is the cell's */
 	cell->workspace.uid = cell->keeper->mode == MODE_ROOT ? plan->uid : geteuid();
 	cell->workspace.gid = cell->keeper->mode == MODE_ROOT ? plan->gid : getegid();
@@ -338,7 +355,7 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 {
 	TRY(workspace_check_out(&cell->task->spec->outs, err));
 	TRY(start_spill(cell, err));
-	int r = raise_cell(cell, err);
+	int r = cell->page ? 0 : raise_cell(cell, err);
 	if (r == 0)
 		r = make_delivery(cell, err);
 	if (r == 0)
@@ -354,6 +371,43 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	return finish(cell, err);
 }
 
+static bool is_same(const struct walls *a, const struct walls *b)
+{
+	return a->memory == b->memory && a->pids == b->pids && a->cpus_milli == b->cpus_milli &&
+	       a->disk == b->disk && a->inodes == b->inodes && a->cpu_time_ms == b->cpu_time_ms &&
+	       a->has_full_proc == b->has_full_proc;
+}
+
+/* A cell that died while it was parked is of no use, and neither is one with other walls. */
+static bool is_fit(const struct cell *cell, const struct cell *wanted)
+{
+	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
+	return is_same(&cell->walls, &wanted->walls) && poll(&death, 1, 0) == 0;
+}
+
+static struct cell *choose_cell(struct keeper *keeper, const struct task *task)
+{
+	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc);
+	struct cell *parked = take_ptr(&keeper->parked);
+	bool is_parked = parked && is_fit(parked, fresh);
+	cell_free(is_parked ? fresh : parked);
+	return is_parked ? parked : fresh;
+}
+
+int keeper_park(
+	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, struct err *err)
+{
+	cell_free(take_ptr(&keeper->parked));
+	cell_free(take_ptr(&keeper->last)); /* its slot's groups are to be used again */
+	struct cell *cell = cell_new(keeper, spec, needs_full_proc);
+	if (raise_cell(cell, err) < 0) {
+		cell_free(cell);
+		return -1;
+	}
+	keeper->parked = cell;
+	return 0;
+}
+
 int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
 	struct report *report, struct err *err)
 {
@@ -363,8 +417,9 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 		return err_set(err, ERR_INVALID, "--net: this keeper's cells have '%s'",
 			net_mode_names[keeper->template->base.plan.net]);
 	cell_free(take_ptr(&keeper->last));
-	keeper->last = xcalloc(1, sizeof(*keeper->last));
-	cell_init(keeper->last, keeper, task, result);
+	keeper->last = choose_cell(keeper, task);
+	result->is_warm = keeper->last->page != NULL;
+	assign(keeper->last, task, result);
 	result->runtime = "local";
 	return run_cell(keeper->last, report ? report : &own, err);
 }

@@ -25,6 +25,7 @@ struct keeper {
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
 	struct template_page *template; /* owned; its report tells how the template was raised */
+	struct cell *parked;            /* owned; raised, and waiting at its gate for a task */
 	struct cell
 		*last; /* owned; dead and judged, its traces are removed off the answer's path */
 };
@@ -40,8 +41,15 @@ enum cell_cause {
 	CELL_CAUSE_COUNT,
 };
 
+/* What a cell is raised with; the rest of a task may come later. */
+struct walls {
+	int64_t memory, pids, cpus_milli, disk, inodes, cpu_time_ms;
+	bool has_full_proc;
+};
+
 struct cell {
-	const struct task *task;
+	struct walls walls;
+	const struct task *task; /* NULL while it is parked */
 	struct keeper *keeper;
 	struct result *result;
 	struct cell_page *page; /* owned */

@@ -278,6 +278,7 @@ void keeper_close(struct keeper *keeper)
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);
 	own_close(&keeper->network_fd);
+	cell_free(keeper->parked);
 	cell_free(keeper->last);
 	if (keeper->has_spare_group)
 		cgroup_remove(&keeper->spare_group);

@@ -64,6 +64,11 @@ enum keeper_life {
 int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life life,
 	struct keeper **ret_keeper, struct err *err);
 
+/* Raises a cell ahead of its task: everything is done but the job. The next run takes it when its
+ * limits are the same. What the last cell left is removed first. */
+int keeper_park(
+	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, struct err *err);
+
 /* Removes what the last cell left and prepares for the next, for when there is time; the next run
  * would do it first. */
 void keeper_tidy(struct keeper *keeper);

@@ -58,7 +58,9 @@ static int fill_spec(struct spec *spec, const struct chore *chore, struct err *e
 	return chore->field ? spec_set(spec, spec_field(chore->field), chore->value, err) : 0;
 }
 
-static int run_chore(struct keeper *keeper, const struct chore *chore, struct err *err)
+/* Every third cell was parked first. */
+static int run_chore(
+	struct keeper *keeper, const struct chore *chore, bool is_parked, struct err *err)
 {
 	struct spec spec;
 	struct result result;
@@ -71,11 +73,15 @@ static int run_chore(struct keeper *keeper, const struct chore *chore, struct er
 		.outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = -1,
 	};
+	if (r == 0 && is_parked)
+		r = keeper_park(keeper, &spec, true, err);
 	r = r < 0 ? r : keeper_run(keeper, &task, &result, NULL, err);
 	if (r == 0 && result.status != chore->want)
 		r = err_set(err, ERR_BROKEN, "'%s %s' ended as '%s', not as '%s'", chore->argv[0],
 			chore->argv[2] ? chore->argv[2] : "", run_status_names[result.status],
 			run_status_names[chore->want]);
+	if (r == 0 && result.is_warm != is_parked)
+		r = err_set(err, ERR_BROKEN, "the parked cell was not taken");
 	result_done(&result);
 	spec_done(&spec);
 	return r;
@@ -102,7 +108,7 @@ static int soak(struct keeper *keeper, long count, long step, struct err *err)
 	auto_free int64_t *samples = xcalloc((size_t)step, sizeof(*samples));
 	for (long number = 1; number <= count; number++) {
 		int64_t began = clock_us();
-		if (run_chore(keeper, chore_of(number), err) < 0)
+		if (run_chore(keeper, chore_of(number), number % 3 == 0, err) < 0)
 			return err_wrap(err, "cell %ld", number);
 		samples[(number - 1) % step] = clock_us() - began;
 		if (number % step == 0)
