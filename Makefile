@@ -64,6 +64,15 @@ gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c)
 gen_obj := $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 lib_obj := $(call obj,$(lib_src)) $(gen_obj)
 
+# The module that makes a Python a zygote: for any version, but built where one has its headers.
+# Sanitized it would need a sanitized Python.
+python_include := $(if $(SANITIZE),,$(wildcard $(shell \
+	/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h))
+module     := $(if $(python_include),$(BUILD)/runtimes/python/_hotcell.abi3.so)
+module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c src/zygote/template.c \
+	$(addprefix src/base/,buf.c err.c io.c own.c) src/model/fields.c
+module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
+
 # What cli/ and zygote/ have besides main(), for their unit tests.
 part_obj := $(call obj,$(filter-out %/main.c,$(cli_src)))
 
@@ -110,7 +119,7 @@ endif
 # ---- building -----------------------------------------------------------------------------------
 
 .PHONY: all tests benches fuzzers
-all: $(programs) $(lib) $(runtimes)
+all: $(programs) $(lib) $(runtimes) $(module)
 tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks)
 benches: $(benches)
 fuzzers: $(fuzzers)
@@ -124,6 +133,22 @@ $(BUILD)/obj/%.o: %.c $(flags)
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(compile) -MMD -MP -c $< -o $@
+
+$(BUILD)/pic/gen/%.o: $(BUILD)/gen/%.c $(flags)
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(compile) -fPIC -MMD -MP -c $< -o $@
+
+$(BUILD)/pic/%.o: %.c $(flags)
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(compile) -fPIC -fvisibility=hidden $(addprefix -isystem ,$(dir $(python_include))) \
+		-MMD -MP -c $< -o $@
+
+$(module): $(module_obj)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) $^ -o $@
 
 # A program finds its languages beside itself, so the build directory is whole.
 $(BUILD)/runtimes/%: runtimes/%
@@ -258,8 +283,9 @@ format: ## rewrite the C sources in the house format
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
 compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
-	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL))' \
-		$(lib_src) $(gen_src) $(cli_src) $(zygote_src) $(unit_src) $(unit_help) \
+	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) \
+		$(addprefix -isystem ,$(dir $(python_include))))' \
+		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) $(zygote_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)

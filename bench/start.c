@@ -9,6 +9,8 @@
  *   NAME spawn PROGRAM ARG…           executed as a child; "{n}" in a word becomes a fresh number
  *   NAME resident ROOTFS PROGRAM ARG… a cell from a zygote that stands ready in this process
  *   NAME parked ROOTFS PROGRAM ARG…   the same, and the cell stands ready too
+ *   NAME guest RUNTIME CODE           Python code in a cell whose interpreter was forked for it
+ *   NAME parked-guest RUNTIME CODE    the same, and the cell stands ready too
  *
  * One round runs every contender once, and each round begins with the next one, so that a noisy
  * moment of the machine hits all alike and nobody always runs behind the same neighbour. A
@@ -125,7 +127,7 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 	/* off the answer's path, as a resident supervisor does it */
 	keeper_tidy(contender->keeper);
 	if (r == 0 && contender->is_parked)
-		r = keeper_park(contender->keeper, &contender->spec, false, err);
+		r = keeper_park(contender->keeper, &contender->spec, false, false, err);
 	return r;
 }
 

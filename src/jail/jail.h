@@ -111,6 +111,7 @@ struct plan {
 	uint32_t host_uid, host_gid; /* the caller's */
 	enum net_mode net;
 	bool has_full_proc;
+	bool has_guest; /* init forks no payload: one comes from an interpreter that stands ready */
 	bool has_network; /* one is handed over; without, the cell makes its own */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
@@ -175,6 +176,14 @@ enum gate_fd {
 	GATE_FD_COUNT,
 };
 
+/* Descriptors that come with a request for a guest, in this order; then those of its cgroups. */
+enum guest_fd {
+	GUEST_FD_PAGE = 0,
+	GUEST_FD_GATE,
+	GUEST_FD_INIT, /* the pidfd of the init whose cell it enters */
+	GUEST_FD_COUNT,
+};
+
 enum { CGROUP_FDS_MAX = 4 };
 
 struct raising;
@@ -187,6 +196,7 @@ struct jail_step {
 	uint64_t clone_flag;
 	enum jail_mode only; /* MODE_NONE: both */
 	bool is_optional;    /* may be left out with --without; the result says so */
+	bool is_personal;    /* init's children inherit it, but a guest must do it for itself */
 	int (*apply)(struct raising *raising, struct err *err);
 };
 
@@ -249,6 +259,8 @@ enum zygote_request {
 	ZYGOTE_INIT,  /* with the v2 cgroup, if any; answered by a new init's pidfd and socket, or
 		       * by none when it failed: the template's report tells why */
 	ZYGOTE_RAISE, /* to an init, or to a zygote that becomes one; with enum cell_fd */
+	ZYGOTE_GUEST, /* to an interpreter: fork a payload into the cell of an init, with enum
+		       * guest_fd; answered by its pidfd */
 	ZYGOTE_REQUEST_COUNT,
 };
 
@@ -260,6 +272,14 @@ int jail_refuse_birth(enum jail_mode mode, int sys, struct err *err);
 
 /* Walks the steps of one stage. On failure the report names the step. */
 int jail_walk(struct raising *raising, enum step_stage stage, struct err *err);
+
+/* From now on the caller's children are born into this pid namespace: an init's, by its pidfd, or
+ * one's own. 0 or -errno. */
+int jail_fork_into(int fd);
+
+/* Makes the caller, which init did not fork, a process of init's cell: its namespaces and what
+ * init's children inherit. */
+int jail_join(struct raising *raising, int init_pidfd, struct err *err);
 
 /* The clone flags of the wanted namespaces; a fault on one of them is reported here. */
 int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *err);

@@ -65,7 +65,7 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 		.stage = STAGE_INIT, .name = "cgroup", .title = "cgroup with memory, pids and cpu limits",
 		.fix = "as root: mount cgroup v2 or the v1 memory, pids, cpu and cpuacct hierarchies; "
 		       "rootless: systemd-run --user --scope -p Delegate=yes hotcell …",
-		.is_optional = true, .apply = raise_cgroup },
+		.is_optional = true, .is_personal = true, .apply = raise_cgroup },
 	[STEP_CGROUP_NAMESPACE] = {
 		.stage = STAGE_INIT, .name = "cgroup_namespace", .title = "cgroup namespace",
 		.fix = FIX_KERNEL "CONFIG_CGROUPS", .apply = raise_cgroup_namespace },
@@ -77,10 +77,11 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 		.fix = FIX_ADMIN, .apply = raise_hostname },
 	[STEP_SESSION] = {
 		.stage = STAGE_INIT, .name = "session", .title = "own session, default signals, umask",
-		.fix = "report this: it never fails", .apply = raise_session },
+		.fix = "report this: it never fails", .is_personal = true, .apply = raise_session },
 	[STEP_RLIMITS] = {
 		.stage = STAGE_INIT, .name = "rlimits", .title = "resource limits of each process",
-		.fix = "raise the hard limits of the calling shell (ulimit -H)", .apply = raise_rlimits },
+		.fix = "raise the hard limits of the calling shell (ulimit -H)", .is_personal = true,
+		.apply = raise_rlimits },
 	[STEP_WORKSPACE] = {
 		.stage = STAGE_MOUNT, .name = "workspace", .title = "private /home/user, /tmp, /dev/shm",
 		.fix = FIX_KERNEL "CONFIG_TMPFS", .apply = raise_workspace },
@@ -189,6 +190,27 @@ int jail_walk(struct raising *raising, enum step_stage stage, struct err *err)
 		}
 		TRY(apply_step(raising, id, err));
 	}
+	return 0;
+}
+
+int jail_fork_into(int fd)
+{
+	return setns(fd, CLONE_NEWPID) < 0 ? -errno : 0;
+}
+
+int jail_join(struct raising *raising, int init_pidfd, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	int flags = CLONE_NEWNET | CLONE_NEWCGROUP;
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
+		if ((plan->wanted & bit((enum step_id)i)) && i != STEP_PID_NAMESPACE)
+			flags |= (int)jail_steps[i].clone_flag; /* the clone was into that one */
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
+		if (jail_steps[i].is_personal && (plan->wanted & bit((enum step_id)i)))
+			TRY(jail_steps[i].apply(raising, err));
+	TRY(jail_await(raising, STEP_RLIMITS, err)); /* the last that init does before it mounts */
+	if (setns(init_pidfd, flags) < 0)
+		return err_sys(err, errno, "enter the cell of an init");
 	return 0;
 }
 

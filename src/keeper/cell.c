@@ -28,7 +28,8 @@ static const char *const base_env[] = {
 	"TMPDIR=/tmp",
 };
 
-static struct cell *cell_new(struct keeper *keeper, const struct spec *spec, bool needs_full_proc)
+static struct cell *cell_new(
+	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, bool is_guest)
 {
 	struct cell *cell = xcalloc(1, sizeof(*cell));
 	cell->keeper = keeper;
@@ -38,8 +39,10 @@ static struct cell *cell_new(struct keeper *keeper, const struct spec *spec, boo
 		.disk = spec->disk,
 		.inodes = spec->inodes,
 		.cpu_time_ms = spec->cpu_time_ms,
-		.has_full_proc = needs_full_proc };
+		.has_full_proc = needs_full_proc,
+		.has_guest = is_guest };
 	cell->workspace.fd = -1;
+	cell->guest_pidfd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
@@ -70,6 +73,7 @@ void cell_free(struct cell *cell)
 	own_close(&cell->mounts_fd);
 	own_close(&cell->workspace.fd);
 	own_close(&cell->pidfd);
+	own_close(&cell->guest_pidfd);
 	own_close(&cell->status_fd);
 	own_close(&cell->gate_fd);
 	own_close(&cell->stdin_fd);
@@ -112,6 +116,7 @@ static void fill_plan(struct cell *cell)
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
 	plan->has_full_proc = walls->has_full_proc;
+	plan->has_guest = walls->has_guest;
 	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = walls->disk;
@@ -233,6 +238,18 @@ static int make_delivery(struct cell *cell, struct err *err)
 	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
 }
 
+/* While init raises its walls, the interpreter forks the payload. */
+static int invite_guest(struct cell *cell, const int *cell_fds, size_t entry_count, struct err *err)
+{
+	int fds[GUEST_FD_COUNT + CGROUP_FDS_MAX];
+	fds[GUEST_FD_PAGE] = cell_fds[CELL_FD_PAGE];
+	fds[GUEST_FD_GATE] = cell_fds[CELL_FD_GATE];
+	fds[GUEST_FD_INIT] = cell->pidfd;
+	memcpy(&fds[GUEST_FD_COUNT], &cell_fds[CELL_FD_CGROUP], entry_count * sizeof(fds[0]));
+	return zygote_fork_guest(&cell->keeper->interpreter, fds, GUEST_FD_COUNT + entry_count,
+		&cell->guest_pidfd, err);
+}
+
 static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 {
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
@@ -254,6 +271,8 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 	cell->page->plan.cgroup_fd_count = (uint32_t)entry_count;
 	if (r == 0)
 		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
+	if (r == 0 && cell->walls.has_guest)
+		r = invite_guest(cell, fds, entry_count, err);
 	for (size_t i = 0; i < entry_count; i++)
 		(void)close(fds[CELL_FD_CGROUP + i]);
 	return r;
@@ -375,7 +394,7 @@ static bool is_same(const struct walls *a, const struct walls *b)
 {
 	return a->memory == b->memory && a->pids == b->pids && a->cpus_milli == b->cpus_milli &&
 	       a->disk == b->disk && a->inodes == b->inodes && a->cpu_time_ms == b->cpu_time_ms &&
-	       a->has_full_proc == b->has_full_proc;
+	       a->has_full_proc == b->has_full_proc && a->has_guest == b->has_guest;
 }
 
 /* A cell that died while it was parked is of no use, and neither is one with other walls. */
@@ -387,19 +406,19 @@ static bool is_fit(const struct cell *cell, const struct cell *wanted)
 
 static struct cell *choose_cell(struct keeper *keeper, const struct task *task)
 {
-	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc);
+	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc, task->is_guest);
 	struct cell *parked = take_ptr(&keeper->parked);
 	bool is_parked = parked && is_fit(parked, fresh);
 	cell_free(is_parked ? fresh : parked);
 	return is_parked ? parked : fresh;
 }
 
-int keeper_park(
-	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, struct err *err)
+int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_proc, bool is_guest,
+	struct err *err)
 {
 	cell_free(take_ptr(&keeper->parked));
 	cell_free(take_ptr(&keeper->last)); /* its slot's groups are to be used again */
-	struct cell *cell = cell_new(keeper, spec, needs_full_proc);
+	struct cell *cell = cell_new(keeper, spec, needs_full_proc, is_guest);
 	if (raise_cell(cell, err) < 0) {
 		cell_free(cell);
 		return -1;

@@ -17,8 +17,9 @@ struct keeper {
 	enum jail_mode mode;
 	bool is_probe;
 	struct zygote zygote;
-	int network_fd; /* owned; for the only cell of one that keeps no zygote */
-	bool has_asked; /* the zygote for an init, which was not taken yet */
+	struct zygote interpreter; /* sock -1: none */
+	int network_fd;            /* owned; for the only cell of one that keeps no zygote */
+	bool has_asked;            /* the zygote for an init, which was not taken yet */
 	struct cgroup_site site;
 	struct cgroup spare_group; /* for the next cell; without limits yet */
 	bool has_spare_group;
@@ -45,6 +46,7 @@ enum cell_cause {
 struct walls {
 	int64_t memory, pids, cpus_milli, disk, inodes, cpu_time_ms;
 	bool has_full_proc;
+	bool has_guest; /* the payload comes from the interpreter */
 };
 
 struct cell {
@@ -58,6 +60,7 @@ struct cell {
 	struct workspace workspace;
 
 	/* all owned; -1 when closed */
+	int guest_pidfd; /* the payload, when init did not fork it */
 	int pidfd, status_fd, gate_fd, listener_fd, mounts_fd;
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;

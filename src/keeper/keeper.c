@@ -221,6 +221,7 @@ static int open_keeper(const struct spec *spec, const char *runtime, enum keeper
 	keeper->is_probe = life == KEEPER_PROBE;
 	keeper->slot.fd = keeper->network_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
+	keeper->interpreter = keeper->zygote;
 	int r = start_zygote(keeper, spec, life, err);
 	if (r == 0)
 		r = open_template(keeper, spec, runtime, passed_over, err);
@@ -257,6 +258,21 @@ int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct er
 	return 0;
 }
 
+int keeper_host(struct keeper *keeper, const char *program, const char *boot, struct err *err)
+{
+	auto_fd int page_fd = -1;
+	void *page = NULL;
+	TRY(zygote_host(&keeper->interpreter, program, boot, err));
+	/* a page of its own: two raise the same walls, each reports */
+	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
+	struct template_page *template = page;
+	memcpy(template, keeper->template, sizeof(*template));
+	template->base.report = (struct report){ 0 };
+	int r = zygote_template(&keeper->interpreter, page_fd, err);
+	page_free(page, sizeof(*template));
+	return r;
+}
+
 void keeper_tidy(struct keeper *keeper)
 {
 	struct err err = { 0 };
@@ -283,6 +299,7 @@ void keeper_close(struct keeper *keeper)
 	if (keeper->has_spare_group)
 		cgroup_remove(&keeper->spare_group);
 	zygote_stop(&keeper->zygote);
+	zygote_stop(&keeper->interpreter);
 	slot_free(&keeper->slot);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));

@@ -45,6 +45,7 @@ struct task {
 	const char *code;
 	size_t code_len;
 	bool needs_full_proc;
+	bool is_guest; /* run by the keeper's interpreter: argv[0] is the code's file */
 	struct outlet outlet;
 	struct ear ear;   /* without hear() the program gets no channel */
 	int interrupt_fd; /* readable: end the run as interrupted; -1: none */
@@ -66,8 +67,12 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
 
 /* Raises a cell ahead of its task: everything is done but the job. The next run takes it when its
  * limits are the same. What the last cell left is removed first. */
-int keeper_park(
-	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, struct err *err);
+int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_proc, bool is_guest,
+	struct err *err);
+
+/* Starts an interpreter that stands ready to become the payload of cells: `boot` is its program's
+ * text, beside the module that makes it a zygote. */
+int keeper_host(struct keeper *keeper, const char *program, const char *boot, struct err *err);
 
 /* Removes what the last cell left and prepares for the next, for when there is time; the next run
  * would do it first. */

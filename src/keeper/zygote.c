@@ -40,10 +40,9 @@ static int find_program(char *path, size_t size, struct err *err)
 }
 
 /* posix_spawn shares our memory until the new program starts: no copy of a large parent. */
-static int spawn(const char *path, int sock, pid_t *ret_pid, struct err *err)
+static int spawn(const char *path, char *const argv[], char *const env[], int sock, pid_t *ret_pid,
+	struct err *err)
 {
-	char *const argv[] = { (char *)PROGRAM_NAME, NULL };
-	char *const env[] = { NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -72,6 +71,8 @@ static int start(struct zygote *zygote, int sock, enum zygote_form form, enum ja
 	int cgroup_fd, struct err *err)
 {
 	char path[PATH_MAX + 64];
+	char *const argv[] = { (char *)PROGRAM_NAME, NULL };
+	char *const env[] = { NULL };
 	int r = 0;
 	switch (form) {
 	case ZYGOTE_BORN:
@@ -83,33 +84,69 @@ static int start(struct zygote *zygote, int sock, enum zygote_form form, enum ja
 		break;
 	case ZYGOTE_PROGRAM:
 		TRY(find_program(path, sizeof(path), err));
-		return spawn(path, sock, &zygote->pid, err);
+		return spawn(path, argv, env, sock, &zygote->pid, err);
 	}
 	if (r < 0 && form == ZYGOTE_BORN)
 		return jail_refuse_birth(mode, -r, err);
 	return r < 0 ? err_sys(err, -r, "start a zygote") : 0;
 }
 
-int zygote_start(struct zygote *zygote, enum zygote_form form, enum jail_mode mode, int cgroup_fd,
-	struct err *err)
+static int make_control(struct zygote *zygote, int *ret_theirs, struct err *err)
 {
 	int pair[2];
 	*zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make the zygote's socket");
 	zygote->sock = pair[0];
-	auto_fd int theirs = pair[1];
+	*ret_theirs = pair[1];
 	/* dup2 onto itself would leave it close-on-exec */
-	if (theirs == ZYGOTE_CONTROL_FD) {
-		theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, ZYGOTE_CONTROL_FD + 1);
+	if (pair[1] == ZYGOTE_CONTROL_FD) {
+		*ret_theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, ZYGOTE_CONTROL_FD + 1);
 		(void)close(pair[1]);
-		if (theirs < 0)
+		if (*ret_theirs < 0)
 			return err_sys(err, errno, "move the zygote's socket");
 	}
+	return 0;
+}
+
+int zygote_start(struct zygote *zygote, enum zygote_form form, enum jail_mode mode, int cgroup_fd,
+	struct err *err)
+{
+	auto_fd int theirs = -1;
+	TRY(make_control(zygote, &theirs, err));
 	if (start(zygote, theirs, form, mode, cgroup_fd, err) == 0)
 		return 0;
 	own_close(&zygote->sock);
 	return -1;
+}
+
+int zygote_host(struct zygote *zygote, const char *program, const char *boot, struct err *err)
+{
+	char *const argv[] = { (char *)program, (char *)boot, NULL };
+	/* what cells have; and symbols are looked up once here, not in each of them */
+	char *const env[] = { (char *)"PATH=/usr/local/bin:/usr/bin:/bin",
+		(char *)"HOME=/home/user", (char *)"USER=user", (char *)"LANG=C.UTF-8",
+		(char *)"TERM=dumb", (char *)"TMPDIR=/tmp", (char *)"LD_BIND_NOW=1", NULL };
+	auto_fd int theirs = -1;
+	TRY(make_control(zygote, &theirs, err));
+	if (spawn(program, argv, env, theirs, &zygote->pid, err) == 0)
+		return 0;
+	own_close(&zygote->sock);
+	return -1;
+}
+
+int zygote_fork_guest(
+	struct zygote *zygote, const int *fds, size_t fd_count, int *ret_pidfd, struct err *err)
+{
+	enum zygote_request request = ZYGOTE_GUEST;
+	size_t answer_count = 1;
+	int r = io_send(zygote->sock, &request, sizeof(request), fds, fd_count);
+	if (r < 0)
+		return err_sys(err, -r, "ask the interpreter for a guest");
+	ssize_t n = io_recv(zygote->sock, &request, sizeof(request), ret_pidfd, &answer_count);
+	if (n != sizeof(request) || answer_count != 1)
+		return err_set(err, ERR_BROKEN, "the interpreter forked no guest");
+	return 0;
 }
 
 void zygote_stop(struct zygote *zygote)

@@ -39,6 +39,15 @@ static void count_io(int io_fd, struct init_message *message)
 		message->write_bytes = strtoll(write_at + 7, NULL, 10);
 }
 
+/* The payload is not our child: its supervisor hears of its end, and then ends us. */
+static void outlast_guest(const struct raising *raising)
+{
+	struct init_message message;
+	while (io_recv(raising->fds[CELL_FD_STATUS], &message, sizeof(message), NULL, NULL) ==
+		-EINTR)
+		;
+}
+
 static void reap(pid_t payload, struct raising *raising)
 {
 	struct init_message message = { .kind = INIT_ENDED };
@@ -94,17 +103,24 @@ _Noreturn void init_run(struct raising *raising)
 	(void)signal(SIGTERM, SIG_DFL);
 	if (jail_walk(raising, STAGE_INIT, &err) < 0)
 		_exit(1);
-	pid_t payload = fork();
-	if (payload == 0)
+	bool has_guest = raising->page->plan.has_guest;
+	pid_t payload = has_guest ? 0 : fork();
+	if (payload == 0 && !has_guest)
 		payload_run(raising);
 	if (payload < 0 || jail_walk(raising, STAGE_MOUNT, &err) < 0)
 		_exit(1);
 	close_others(raising);
 	/* when memory runs out the kernel should look there first, not at init or the host */
-	(void)io_write_at(AT_FDCWD, "/proc/2/oom_score_adj", "500");
+	if (!has_guest)
+		(void)io_write_at(AT_FDCWD, "/proc/2/oom_score_adj", "500");
+	else
+		(void)signal(SIGCHLD, SIG_IGN); /* orphans need no burial */
 	if (jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
-	reap(payload, raising);
+	if (has_guest)
+		outlast_guest(raising);
+	else
+		reap(payload, raising);
 	/* not _exit(): a sanitizer's does more than init's filter lets it */
 	(void)syscall(SYS_exit_group, 0);
 	__builtin_unreachable();

@@ -17,12 +17,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/parts.h"
-
-/* What comes through the gate with the word. */
-struct delivery {
-	int fds[GATE_FD_COUNT];
-	size_t count;
-};
+#include "zygote/zygote.h"
 
 static int pass_gate(int gate_fd, int listener_fd, struct delivery *delivery)
 {
@@ -93,15 +88,15 @@ static int execute(const struct job *job)
 	return worst;
 }
 
-static int start_program(struct raising *raising, const struct delivery *delivery)
+/* Everything between the gate and the program itself: from here on the descriptors are its own. */
+int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job)
 {
-	struct job job = { 0 };
 	if (delivery->count <= GATE_FD_STDERR)
 		return -EBADMSG;
-	int r = read_job(delivery->fds[GATE_FD_JOB], &job);
-	if (r < 0 || !job.cwd)
+	int r = read_job(delivery->fds[GATE_FD_JOB], job);
+	if (r < 0)
 		return r;
-	if (chdir(job.cwd) < 0)
+	if (chdir(job->cwd) < 0)
 		return -errno;
 	unsigned end = 0;
 	r = place_fds(delivery, &end);
@@ -111,28 +106,35 @@ static int start_program(struct raising *raising, const struct delivery *deliver
 	if (close_range(end, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	raising->page->report.started_us = clock_us();
-	return execute(&job);
+	return 0;
 }
 
-_Noreturn void payload_run(struct raising *raising)
+int payload_confine(struct raising *raising, struct delivery *delivery)
 {
 	struct err err = { 0 };
-	int gate_fd = raising->fds[CELL_FD_GATE];
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
 	if (jail_walk(raising, STAGE_PAYLOAD, &err) < 0 ||
 		jail_await(raising, STEP_PROC, &err) < 0 ||
 		jail_walk(raising, STAGE_LANDLOCK, &err) < 0 ||
 		jail_await(raising, STEP_INIT_GUARD, &err) < 0)
-		_exit(1);
+		return -1;
 	(void)prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
-	bool is_probe = raising->page->plan.is_probe;
+	return pass_gate(raising->fds[CELL_FD_GATE], raising->listener_fd, delivery);
+}
+
+_Noreturn void payload_run(struct raising *raising)
+{
 	struct delivery delivery;
-	if (pass_gate(gate_fd, raising->listener_fd, &delivery) < 0)
+	struct job job = { 0 };
+	int gate_fd = raising->fds[CELL_FD_GATE];
+	bool is_probe = raising->page->plan.is_probe;
+	if (payload_confine(raising, &delivery) < 0)
 		_exit(1);
 	if (is_probe)
 		_exit(0);
 	struct gate_message message = { .kind = GATE_EXEC_FAILED };
-	message.sys = -start_program(raising, &delivery);
+	int r = payload_take_job(raising, &delivery, &job);
+	message.sys = r < 0 ? -r : -execute(&job);
 	(void)io_send(gate_fd, &message, sizeof(message), NULL, 0);
 	_exit(127);
 }

@@ -33,16 +33,6 @@ struct zygote {
 	bool is_born; /* in the namespaces of our only cell, whose init we become */
 };
 
-/* Maps a page only when it is whole: a short file would fault later. */
-static void *map_page(int fd, size_t size)
-{
-	struct stat st;
-	if (fstat(fd, &st) < 0 || st.st_size != (off_t)size)
-		return NULL;
-	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return page == MAP_FAILED ? NULL : page;
-}
-
 static void note_refusal(struct cell_page *page, const struct err *err)
 {
 	if (page->report.failed_text[0] == '\0')
@@ -55,19 +45,10 @@ static void raise_template(struct zygote *zygote, const int *fds, size_t fd_coun
 	struct err err = { 0 };
 	if (fd_count != 1 || zygote->template)
 		return;
-	struct template_page *template = map_page(fds[0], sizeof(*template));
-	if (!template)
-		return;
-	struct raising raising = { .page = &template->base,
-		.template = template,
-		.is_born = zygote->is_born,
-		.listener_fd = -1,
-		.io_fd = -1,
-		.life_fd = -1 };
-	if (jail_check_template(template, &err) == 0 &&
-		jail_walk(&raising, STAGE_TEMPLATE, &err) == 0)
+	struct template_page *template = zygote_map_page(fds[0], sizeof(*template));
+	if (template && zygote_raise_template(template, zygote->is_born, &err) == 0)
 		zygote->template = template;
-	else
+	else if (template)
 		note_refusal(&template->base, &err);
 }
 
@@ -98,7 +79,7 @@ static int take_cell(struct raising *raising, const int *fds, size_t fd_count, s
 	if (fd_count < CELL_FD_COUNT || fd_count > CELL_FD_COUNT + CGROUP_FDS_MAX)
 		return -1;
 	memcpy(raising->fds, fds, fd_count * sizeof(fds[0]));
-	raising->page = map_page(fds[CELL_FD_PAGE], sizeof(*raising->page));
+	raising->page = zygote_map_page(fds[CELL_FD_PAGE], sizeof(*raising->page));
 	if (!raising->page)
 		return -1;
 	if (raising->page->plan.cgroup_fd_count != fd_count - CELL_FD_COUNT)

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "jail/jail.h"
+
 enum { ZYGOTE_CONTROL_FD = 3 }; /* where the program finds its socket */
 
 /* Answers requests (enum zygote_request) until the supervisor closes its end. */
@@ -17,3 +19,22 @@ int zygote_fork(int control_fd, pid_t *ret_pid);
 /* The same, born in the namespaces of `flags` and, with a descriptor >= 0, into that v2 cgroup: it
  * raises one cell by becoming its init, which spares a process. *ret_pidfd is the caller's. */
 int zygote_bear(int control_fd, uint64_t flags, int cgroup_fd, pid_t *ret_pid, int *ret_pidfd);
+
+/* ---- for a zygote inside an interpreter (interpreter/) */
+
+/* Maps a page only when it is whole: a short file would fault later. NULL: it is not. */
+void *zygote_map_page(int fd, size_t size);
+
+/* The calling process goes into the template. A failure is on its page too. */
+int zygote_raise_template(struct template_page *template, bool is_born, struct err *err);
+
+/* What comes through the gate with the word. */
+struct delivery {
+	int fds[GATE_FD_COUNT];
+	size_t count;
+};
+
+/* The two halves of payload_run(), for one that executes nothing: raises the walls and waits at
+ * the gate; then takes the job, whose strings live as long as the process. 0, or less. */
+int payload_confine(struct raising *raising, struct delivery *delivery);
+int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job);

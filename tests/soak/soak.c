@@ -74,7 +74,7 @@ static int run_chore(
 		.interrupt_fd = -1,
 	};
 	if (r == 0 && is_parked)
-		r = keeper_park(keeper, &spec, true, err);
+		r = keeper_park(keeper, &spec, true, false, err);
 	r = r < 0 ? r : keeper_run(keeper, &task, &result, NULL, err);
 	if (r == 0 && result.status != chore->want)
 		r = err_set(err, ERR_BROKEN, "'%s %s' ended as '%s', not as '%s'", chore->argv[0],

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A zygote inside an interpreter: it holds what takes long to load and forks payloads that have it
+ * already. It raises a template as any zygote does, loads its modules in there, and then serves:
+ * each request names an init that stands in its namespaces, and the new process joins it as the
+ * payload that init did not fork. The fork is the only moment at which interpreter and cell touch:
+ * no byte of a request passes through the interpreter's memory.
+ */
+#pragma once
+
+#include "jail/jail.h"
+
+/* Waits for the template and raises it; gives up what serving does not need. */
+int interpreter_enter(int control_fd, struct err *err);
+
+/* How the language runs its own hooks around a fork. */
+struct fork_hooks {
+	void (*before)(void);
+	void (*after_in_parent)(void);
+	void (*after_in_child)(void);
+};
+
+/* Serves until the supervisor is gone (1), or returns 0 in a new payload that has its job and may
+ * run the code; less is an error in either. */
+int interpreter_serve(
+	int control_fd, const struct fork_hooks *hooks, struct job *ret_job, struct err *err);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every kind of zygote does first: go into a template. */
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "zygote/zygote.h"
+
+void *zygote_map_page(int fd, size_t size)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || st.st_size != (off_t)size)
+		return NULL;
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+int zygote_raise_template(struct template_page *template, bool is_born, struct err *err)
+{
+	struct raising raising = { .page = &template->base,
+		.template = template,
+		.is_born = is_born,
+		.listener_fd = -1,
+		.io_fd = -1,
+		.life_fd = -1 };
+	TRY(jail_check_template(template, err));
+	return jail_walk(&raising, STAGE_TEMPLATE, err);
+}
