@@ -43,6 +43,7 @@ struct contender {
 	const char *name;
 	bool is_resident;
 	bool is_parked;         /* and the next cell is raised before it is needed */
+	bool is_guest;          /* its program is forked from an interpreter */
 	char *words[WORDS_MAX]; /* program and arguments, NULL-terminated */
 	size_t word_count;
 	struct spec spec;
@@ -108,10 +109,16 @@ static int run_spawned(
 
 static int run_resident(struct contender *contender, int64_t *ret_us, struct err *err)
 {
-	const struct strings argv = { contender->words, contender->word_count };
+	char *const file[] = { (char *)"main.py" };
+	const struct strings words = { contender->words, contender->word_count };
+	const struct strings guest = { (char **)file, 1 };
 	const struct task task = {
 		.spec = &contender->spec,
-		.argv = &argv,
+		.argv = contender->is_guest ? &guest : &words,
+		.program = contender->is_guest ? file[0] : NULL,
+		.code = contender->is_guest ? contender->words[0] : "",
+		.code_len = contender->is_guest ? strlen(contender->words[0]) : 0,
+		.is_guest = contender->is_guest,
 		.outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = -1,
 	};
@@ -127,7 +134,8 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 	/* off the answer's path, as a resident supervisor does it */
 	keeper_tidy(contender->keeper);
 	if (r == 0 && contender->is_parked)
-		r = keeper_park(contender->keeper, &contender->spec, false, false, err);
+		r = keeper_park(
+			contender->keeper, &contender->spec, false, contender->is_guest, err);
 	return r;
 }
 
@@ -185,12 +193,29 @@ static void run_rounds(struct bench *bench)
 /* ---- the plan ---------------------------------------------------------------------------------
  */
 
-static int open_resident(struct contender *contender, struct err *err)
+static const char *take_word(struct contender *contender)
 {
-	const char *rootfs = contender->words[0];
+	const char *word = contender->words[0];
 	contender->word_count--;
 	memmove(contender->words, contender->words + 1,
 		(contender->word_count + 1) * sizeof(contender->words[0]));
+	return word;
+}
+
+static int open_guest(struct contender *contender, struct err *err)
+{
+	const char *runtime = take_word(contender);
+	auto_free char *boot = xasprintf("%s/boot.py", runtime);
+	spec_init(&contender->spec);
+	TRY(keeper_open(&contender->spec, runtime, KEEPER_RESIDENT, &contender->keeper, err));
+	return keeper_host(contender->keeper, "/usr/bin/python3", boot, err);
+}
+
+static int open_resident(struct contender *contender, struct err *err)
+{
+	if (contender->is_guest)
+		return open_guest(contender, err);
+	const char *rootfs = take_word(contender);
 	spec_init(&contender->spec);
 	TRY(spec_set(&contender->spec, spec_field("rootfs"), rootfs, err));
 	for (size_t i = 0; i < contender->word_count; i++)
@@ -206,8 +231,11 @@ static int read_contender(struct contender *contender, char *line, struct err *e
 	const char *kind = strsep(&rest, "\t");
 	while (rest && contender->word_count + 1 < WORDS_MAX)
 		contender->words[contender->word_count++] = strsep(&rest, "\t");
-	contender->is_parked = kind && strcmp(kind, "parked") == 0;
-	contender->is_resident = contender->is_parked || (kind && strcmp(kind, "resident") == 0);
+	kind = kind ? kind : "";
+	contender->is_parked = strncmp(kind, "parked", 6) == 0;
+	contender->is_guest = strcmp(kind, "guest") == 0 || strcmp(kind, "parked-guest") == 0;
+	contender->is_resident =
+		contender->is_parked || contender->is_guest || strcmp(kind, "resident") == 0;
 	if (rest || contender->word_count < (contender->is_resident ? 2 : 1))
 		return err_set(err, ERR_INVALID, "plan: bad line for '%s'", contender->name);
 	return 0;
