@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "model/limits.h"
 #include "model/units.h"
@@ -35,9 +36,25 @@ static const struct part parts[] = {
 	{ "argv",            PART_STRINGS,  AT(argv),            true },
 	{ "version",         PART_STRINGS,  AT(version),         false },
 	{ "package",         PART_TEXT,     AT(package),         true },
+	{ "needs",           PART_STRINGS,  AT(needs),           false },
+	{ "documentation",   PART_TEXT,     AT(documentation),   false },
 	{ "channel",         PART_BOOL,     AT(has_channel),     false },
 	{ "needs_full_proc", PART_BOOL,     AT(needs_full_proc), false },
 	{ "defaults",        PART_DEFAULTS, AT(defaults),        false },
+	{ "compile",         PART_STRINGS,  AT(compile),         false },
+	{ "compile_defaults", PART_DEFAULTS, AT(compile_defaults), false },
+	{ "prepare",         PART_STRINGS,  AT(prepare),         false },
+	{ "prepare_defaults", PART_DEFAULTS, AT(prepare_defaults), false },
+};
+
+static const struct placeholder {
+	const char *name;
+	size_t offset;
+} placeholders[] = {
+	{ "{file}",     offsetof(struct places, file) },
+	{ "{runtime}",  offsetof(struct places, runtime) },
+	{ "{binary}",   offsetof(struct places, binary) },
+	{ "{prepared}", offsetof(struct places, prepared) },
 };
 /* clang-format on */
 
@@ -166,16 +183,109 @@ static bool is_name(const char *text)
 	return len > 0 && len < 32 && strspn(text, later) == len && text[0] != '-';
 }
 
+bool language_uses(const struct strings *argv, const char *placeholder)
+{
+	for (size_t i = 0; i < argv->count; i++)
+		if (strstr(argv->items[i], placeholder))
+			return true;
+	return false;
+}
+
+/* The placeholder that `text` begins with, NULL when there is none. */
+static const struct placeholder *placeholder_at(const char *text)
+{
+	for (size_t i = 0; i < COUNT_OF(placeholders); i++)
+		if (strncmp(text, placeholders[i].name, strlen(placeholders[i].name)) == 0)
+			return &placeholders[i];
+	return NULL;
+}
+
+/* Braces mean much to many a language; only a whole argument in them can be a slip. */
+static int check_placeholder(const char *name, const char *arg, struct err *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+	const char *names[COUNT_OF(placeholders)];
+	char quote[48];
+	size_t len = strlen(arg);
+	if (len < 3 || arg[0] != '{' || strspn(arg + 1, letters) != len - 2 ||
+		arg[len - 1] != '}' || placeholder_at(arg))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(placeholders); i++)
+		names[i] = placeholders[i].name;
+	const char *near = units_nearest(arg, names, COUNT_OF(placeholders));
+	return err_set(err, ERR_INVALID, "field '%s': '%s' stands for nothing%s%s%s", name,
+		utf8_line(arg, quote, sizeof(quote)), near ? ", did you mean '" : "",
+		near ? near : "", near ? "'?" : "");
+}
+
+/* A program is found by a path of the cell, never by looking around. */
 static int check_argv(const char *name, const struct strings *argv, struct err *err)
 {
-	if (argv->items[0][0] != '/' && strncmp(argv->items[0], "{runtime}/", 10) != 0)
+	const char *program = argv->items[0];
+	const struct placeholder *found = placeholder_at(program);
+	bool is_ours =
+		found && (program[strlen(found->name)] == '/' || strcmp(program, "{binary}") == 0);
+	if (program[0] != '/' && !is_ours)
 		return err_set(err, ERR_INVALID,
 			"field '%s' must begin with an absolute path, for example /usr/bin/python3",
 			name);
+	for (size_t i = 1; i < argv->count; i++)
+		TRY(check_placeholder(name, argv->items[i], err));
 	return 0;
 }
 
-static int check_language(const struct language *language, struct err *err)
+static int need_use(
+	const char *name, const struct strings *argv, const char *placeholder, struct err *err)
+{
+	if (language_uses(argv, placeholder))
+		return 0;
+	return err_set(
+		err, ERR_INVALID, "field '%s' must have %s among its arguments", name, placeholder);
+}
+
+static int refuse_use(const char *name, const struct strings *argv, const char *placeholder,
+	const char *why, struct err *err)
+{
+	if (!language_uses(argv, placeholder))
+		return 0;
+	return err_set(err, ERR_INVALID, "field '%s' has %s, but %s", name, placeholder, why);
+}
+
+/* Every placeholder that is used stands for something, and what is made is used. */
+static int check_making(const struct language *language, struct err *err)
+{
+	const struct strings *argv = &language->argv;
+	const struct strings *compile = &language->compile;
+	const struct strings *prepare = &language->prepare;
+	if (compile->count > 0) {
+		TRY(check_argv("compile", compile, err));
+		TRY(need_use("compile", compile, "{file}", err));
+		TRY(need_use("compile", compile, "{binary}", err));
+		TRY(need_use("argv", argv, "{binary}", err));
+	} else {
+		TRY(need_use("argv", argv, "{file}", err));
+		TRY(refuse_use("argv", argv, "{binary}", "there is no field 'compile'", err));
+		if (language->compile_defaults.count > 0)
+			return err_set(err, ERR_INVALID,
+				"field 'compile_defaults' without a field 'compile'");
+	}
+	if (prepare->count > 0) {
+		TRY(check_argv("prepare", prepare, err));
+		TRY(need_use("prepare", prepare, "{binary}", err));
+		TRY(refuse_use("prepare", prepare, "{file}", "nothing of the code may enter", err));
+		/* both are shown at one place of the cell, what was prepared instead of the rest */
+		TRY(refuse_use("argv", argv, "{runtime}", "with 'prepare' it is {prepared}", err));
+		return refuse_use(
+			"compile", compile, "{runtime}", "with 'prepare' it is {prepared}", err);
+	}
+	if (language->prepare_defaults.count > 0)
+		return err_set(
+			err, ERR_INVALID, "field 'prepare_defaults' without a field 'prepare'");
+	TRY(refuse_use("argv", argv, "{prepared}", "there is no field 'prepare'", err));
+	return refuse_use("compile", compile, "{prepared}", "there is no field 'prepare'", err);
+}
+
+static int check_names(const struct language *language, struct err *err)
 {
 	if (!is_name(language->name))
 		return err_set(err, ERR_INVALID,
@@ -191,18 +301,62 @@ static int check_language(const struct language *language, struct err *err)
 				"field 'endings' must hold endings with their dot, for example "
 				".py");
 	}
+	for (size_t i = 0; i < language->needs.count; i++) {
+		if (language->needs.items[i][0] != '/')
+			return err_set(err, ERR_INVALID,
+				"field 'needs' must hold absolute paths, for example /usr/bin/go");
+	}
+	return 0;
+}
+
+static int check_language(const struct language *language, struct err *err)
+{
+	TRY(check_names(language, err));
 	if (strchr(language->program, '/') || strcmp(language->program, ".") == 0 ||
 		strcmp(language->program, "..") == 0)
 		return err_set(err, ERR_INVALID,
 			"field 'program' must be a plain file name, for example main.py");
+	if (language->documentation && strncmp(language->documentation, "https://", 8) != 0)
+		return err_set(err, ERR_INVALID,
+			"field 'documentation' must be an address that begins with https://");
 	TRY(check_argv("argv", &language->argv, err));
 	if (language->version.count > 0)
 		TRY(check_argv("version", &language->version, err));
-	for (size_t i = 1; i < language->argv.count; i++) {
-		if (strstr(language->argv.items[i], "{file}"))
-			return 0;
+	return check_making(language, err);
+}
+
+static void fill_arg(const char *arg, const struct places *places, struct buf *filled)
+{
+	while (*arg != '\0') {
+		const struct placeholder *found = placeholder_at(arg);
+		const char *value =
+			found ? *(const char *const *)((const char *)places + found->offset) : NULL;
+		if (value) {
+			(void)buf_append(filled, value, strlen(value));
+			arg += strlen(found->name);
+		} else {
+			(void)buf_append(filled, arg++, 1);
+		}
 	}
-	return err_set(err, ERR_INVALID, "field 'argv' must have {file} among its arguments");
+}
+
+void language_fill(const struct strings *argv, const struct places *places, struct strings *list)
+{
+	for (size_t i = 0; i < argv->count; i++) {
+		auto_buf struct buf filled;
+		buf_init(&filled, LIMIT_STRING);
+		fill_arg(argv->items[i], places, &filled);
+		strings_add(list, buf_text(&filled));
+	}
+}
+
+const char *language_path(const struct language *language)
+{
+	if (language->needs.count > 0)
+		return language->needs.items[0];
+	if (language->compile.count > 0 && language->compile.items[0][0] == '/')
+		return language->compile.items[0];
+	return language->argv.items[0];
 }
 
 static int check_needed(struct json_object *json, struct err *err)
@@ -254,8 +408,14 @@ void language_done(struct language *language)
 	strings_done(&language->argv);
 	strings_done(&language->version);
 	free(language->package);
+	strings_done(&language->needs);
+	free(language->documentation);
 	free(language->dir);
 	strings_done(&language->defaults);
+	strings_done(&language->compile);
+	strings_done(&language->compile_defaults);
+	strings_done(&language->prepare);
+	strings_done(&language->prepare_defaults);
 	*language = (struct language){ 0 };
 }
 

@@ -15,15 +15,34 @@ struct language {
 	struct strings aliases;
 	struct strings endings; /* with the dot: ".py" */
 	char *program;          /* name of the code's file in the cell: "main.py" */
-	struct strings argv;    /* "{file}" stands for the code's file, "{runtime}" for `dir` */
+	struct strings argv;    /* starts the code; for placeholders see language_fill() */
 	struct strings
 		version;      /* argv that prints the version; the first number with a dot counts */
-	char *package;        /* Debian package that brings argv[0] */
+	char *package;        /* Debian package that brings it */
+	struct strings needs; /* paths that must be there besides the first of each argv */
+	char *documentation;  /* where a person reads on; NULL: unknown */
 	bool has_channel;     /* argv starts a runner, which speaks over descriptor 3 */
 	char *dir;            /* where the definition was found; NULL: nowhere */
 	bool needs_full_proc; /* libuv, ps, free read /proc/meminfo and friends */
 	struct strings
 		defaults; /* "memory=1G": spec fields this language sets where none is given */
+
+	/* A compiled language makes "{binary}" first, in a cell and with limits of its own. */
+	struct strings compile; /* empty: it is not compiled */
+	struct strings compile_defaults;
+
+	/* What every run needs and no code has a part in is made once, in a cell without code, and
+	 * kept: for Go the archives of its library and the program that calls its compiler. */
+	struct strings prepare; /* makes the directory "{binary}"; empty: nothing to prepare */
+	struct strings prepare_defaults;
+};
+
+/* What the placeholders of an argv stand for, all of them paths of the cell. */
+struct places {
+	const char *file;     /* {file}: the code */
+	const char *runtime;  /* {runtime}: the definition's own directory */
+	const char *binary;   /* {binary}: what the compiler makes */
+	const char *prepared; /* {prepared}: what the preparation made */
 };
 
 struct languages {
@@ -51,6 +70,15 @@ const struct language *language_for_file(const struct languages *languages, cons
 int language_from_json(struct language *language, const char *text, size_t len, const char *origin,
 	struct err *err);
 void language_done(struct language *language);
+
+/* Adds `argv` to `list` with its placeholders filled in, wherever they stand in an argument. */
+void language_fill(const struct strings *argv, const struct places *places, struct strings *list);
+
+/* Whether an argument has this placeholder, given as "{file}". */
+bool language_uses(const struct strings *argv, const char *placeholder);
+
+/* The program a person would name: the compiler, or what runs the code. */
+const char *language_path(const struct language *language);
 
 /* The version number in what a version probe printed ("Python 3.11.2\n" -> "3.11.2"). False
  * when there is none. */
