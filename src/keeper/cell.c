@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "base/own.h"
+#include "keeper/build.h"
 
 /* A chunk of output, or one message of a runner, each in its longest writing. */
 enum { PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES };
@@ -228,11 +229,16 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 /* What the program will be given, ready to go through the gate. */
 static int make_delivery(struct cell *cell, struct err *err)
 {
+	int *stdio = &cell->delivery[GATE_FD_STDIN];
 	TRY(make_job(cell->task, &cell->delivery[GATE_FD_JOB], err));
 	TRY(open_stdin(cell, err));
-	for (int stream = 0; stream < STREAM_COUNT; stream++)
-		TRY(make_pipe(&cell->out_fds[stream], &cell->delivery[GATE_FD_STDOUT + stream],
-			true, err));
+	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
+	if (!cell->task->is_build)
+		TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
+	else /* some compilers complain on one, some on the other: one pipe keeps their order */
+		stdio[STDOUT_FILENO] = fcntl(stdio[STDERR_FILENO], F_DUPFD_CLOEXEC, 3);
+	if (stdio[STDOUT_FILENO] < 0)
+		return err_sys(err, errno, "share a pipe");
 	if (!cell->task->ear.hear)
 		return 0;
 	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
@@ -335,9 +341,13 @@ static int start_spill(struct cell *cell, struct err *err)
 static int feed(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
-	if (!task->program && task->spec->files.count == 0)
+	if (!task->program && task->spec->files.count == 0 && !task->is_build && !task->build)
 		return 0;
 	TRY(cell_await_workspace(cell, err));
+	if (task->is_build)
+		TRY(workspace_prepare_build(&cell->workspace, err));
+	if (task->build)
+		TRY(workspace_put_build(&cell->workspace, *task->build, err));
 	if (task->program)
 		TRY(workspace_put(
 			&cell->workspace, task->program, task->code, task->code_len, err));
@@ -441,4 +451,11 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	assign(keeper->last, task, result);
 	result->runtime = "local";
 	return run_cell(keeper->last, report ? report : &own, err);
+}
+
+int keeper_take_build(struct keeper *keeper, int *ret_fd, struct err *err)
+{
+	if (!keeper->last || keeper->last->workspace.fd < 0)
+		return err_set(err, ERR_BROKEN, "no cell of this keeper has built anything");
+	return workspace_take_build(&keeper->last->workspace, ret_fd, err);
 }

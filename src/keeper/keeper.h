@@ -37,6 +37,12 @@ struct ear {
 	void *context;
 };
 
+/* Where a cell that compiles makes its program, and the cell that runs it finds it. */
+#define BUILD_NAME "hotcell-build"
+#define BUILD_FILE "main"
+#define BUILD_DIR "/tmp/" BUILD_NAME
+#define BUILD_PATH BUILD_DIR "/" BUILD_FILE
+
 /* One execution, resolved: what the cell will be given. */
 struct task {
 	const struct spec *spec;
@@ -48,6 +54,8 @@ struct task {
 	bool is_guest; /* run by the keeper's interpreter: argv[0] is the code's file */
 	struct outlet outlet;
 	struct ear ear;   /* without hear() the program gets no channel */
+	bool is_build;    /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
+	const int *build; /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
 	int interrupt_fd; /* readable: end the run as interrupted; -1: none */
 };
 
@@ -87,6 +95,14 @@ void keeper_close(struct keeper *keeper);
  * NULL) receives what each step did, also when one failed. */
 int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
 	struct report *report, struct err *err);
+
+/* Takes what the last cell, a build, left at BUILD_PATH: a file or a directory, open for reading.
+ * It outlives the keeper. */
+int keeper_take_build(struct keeper *keeper, int *ret_fd, struct err *err);
+
+/* Copies it to the host, to a name that is not there yet. What a failure leaves is the caller's
+ * to remove. */
+int build_save(int build_fd, int dir_fd, const char *name, struct err *err);
 
 /* Raises a cell that runs nothing, going past steps that fail, and reports each of them. */
 int keeper_probe(struct report *report, enum jail_mode *ret_mode, struct err *err);

@@ -24,5 +24,6 @@ enum {
 	LIMIT_FRAME_DEPTH = 32,          /* levels of JSON in it */
 	LIMIT_TRACE = 64,                /* frames of one trace */
 	LIMIT_CONTEXT = 16,              /* lines of context */
+	LIMIT_BUILD_BYTES = 1 << 30,     /* what a compiler makes */
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
 };

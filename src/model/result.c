@@ -71,6 +71,7 @@ void result_done(struct result *result)
 {
 	captured_done(&result->out);
 	captured_done(&result->err);
+	captured_done(&result->compiled.output);
 	for (size_t i = 0; i < result->output_count; i++) {
 		free(result->outputs[i].data);
 		free(result->outputs[i].metadata);

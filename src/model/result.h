@@ -109,6 +109,13 @@ struct failure {
 	size_t context_count;
 };
 
+/* How the code was compiled, before it ran in a cell of its own. */
+struct compiled {
+	bool is_compiled;
+	struct usage usage;
+	struct captured output; /* what the compiler said */
+};
+
 struct result {
 	char id[40];
 	enum run_status status;
@@ -127,6 +134,8 @@ struct result {
 	size_t denial_count;
 	struct out_file *files; /* owned */
 	size_t file_count;
+
+	struct compiled compiled;
 
 	const char *runtime; /* static: the provider that really ran it */
 	char language[32];   /* empty for --exec */

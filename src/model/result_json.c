@@ -155,6 +155,19 @@ static struct json_object *isolation_to_json(const struct result *result)
 	return json;
 }
 
+static struct json_object *compiled_to_json(const struct compiled *compiled)
+{
+	if (!compiled->is_compiled)
+		return NULL;
+	struct json_object *json = json_object_new_object();
+	json_put(json, "duration", json_new_decimal(compiled->usage.wall_us, 6));
+	json_put(json, "cpu_ms", json_new_decimal(compiled->usage.cpu_us, 3));
+	json_put(json, "max_memory_kb", json_object_new_int64(compiled->usage.max_memory_kb));
+	json_put(json, "output", captured_to_json(&compiled->output));
+	json_put(json, "truncated", json_object_new_boolean(compiled->output.is_truncated));
+	return json;
+}
+
 static struct json_object *meta_to_json(const struct result *result, const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
@@ -164,6 +177,7 @@ static struct json_object *meta_to_json(const struct result *result, const struc
 	json_put(json, "runtime", json_new_string(result->runtime));
 	json_put(json, "language", text_or_null(result->language));
 	json_put(json, "language_version", text_or_null(result->language_version));
+	json_put(json, "compile", compiled_to_json(&result->compiled));
 	json_put(json, "warm", json_object_new_boolean(result->is_warm));
 	json_put(json, "truncated",
 		json_object_new_boolean(result->out.is_truncated || result->err.is_truncated));

@@ -21,6 +21,11 @@ static int run_local(void *handle, const struct task *task, struct result *resul
 	return keeper_run(handle, task, result, report, err);
 }
 
+static int take_build_local(void *handle, int *ret_fd, struct err *err)
+{
+	return keeper_take_build(handle, ret_fd, err);
+}
+
 static void close_local(void *handle)
 {
 	keeper_close(handle);
@@ -31,6 +36,7 @@ static const struct provider provider_local = {
 	.title = "namespaces, Landlock, seccomp and cgroups of this machine",
 	.open = open_local,
 	.run = run_local,
+	.take_build = take_build_local,
 	.close = close_local,
 };
 

@@ -15,6 +15,8 @@ struct provider {
 	/* As keeper_run(). */
 	int (*run)(void *handle, const struct task *task, struct result *result,
 		struct report *report, struct err *err);
+	/* As keeper_take_build(). */
+	int (*take_build)(void *handle, int *ret_fd, struct err *err);
 	/* Cleans up; the answer need not wait for it. */
 	void (*close)(void *handle);
 };
