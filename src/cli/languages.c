@@ -12,7 +12,7 @@ static struct json_object *language_to_json(
 	struct json_object *json = json_object_new_object();
 	json_put(json, "name", json_new_string(language->name));
 	json_put(json, "version", version[0] ? json_new_string(version) : NULL);
-	json_put(json, "path", json_new_string(language->argv.items[0]));
+	json_put(json, "path", json_new_string(language_path(language)));
 	json_put(json, "available", json_object_new_boolean(is_here));
 	json_put(json, "warm", json_object_new_boolean(false));
 	json_put(json, "package", json_new_string(language->package));
@@ -31,7 +31,7 @@ static int print_languages(bool is_json, struct err *err)
 	for (size_t i = 0; i < all.count; i++) {
 		const struct language *language = &all.items[i];
 		char version[32] = "";
-		bool is_here = engine_has_program(language, &spec);
+		bool is_here = !engine_missing_program(language, &spec);
 		/* some never tell, as dash does */
 		(void)engine_version(language, &spec, version, sizeof(version));
 		if (is_json)
@@ -39,7 +39,7 @@ static int print_languages(bool is_json, struct err *err)
 				list, language_to_json(language, version, is_here));
 		else if (is_here)
 			(void)printf("%-12s %-10s %-5s %s\n", language->name,
-				version[0] ? version : "-", "cold", language->argv.items[0]);
+				version[0] ? version : "-", "cold", language_path(language));
 		else
 			(void)printf("%-12s %-10s %-5s missing: apt-get install %s\n",
 				language->name, "-", "-",

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "engine/compile.h"
 #include "engine/explain.h"
 #include "model/units.h"
 #include "provider/provider.h"
@@ -20,6 +21,9 @@ struct making {
 	struct strings argv;
 	struct buf code;
 	char *program; /* owned */
+	char *file;    /* owned; the program as an argument */
+	char *runtime; /* owned; shown at RUNTIME_DIR, or NULL */
+	int build_fd;  /* owned; what the compiler made, or -1 */
 };
 
 static int choose_language(const struct spec *spec, struct language *language, struct err *err)
@@ -34,25 +38,6 @@ static int choose_language(const struct spec *spec, struct language *language, s
 	int r = language_load_one(found ? found->name : "python", language, err);
 	languages_done(&all);
 	return r;
-}
-
-static int set_defaults(struct spec *spec, const struct language *language, struct err *err)
-{
-	for (size_t i = 0; i < language->defaults.count; i++) {
-		auto_free char *name = xstrdup(language->defaults.items[i]);
-		char *value = strchr(name, '=');
-		if (!value)
-			return err_set(err, ERR_INVALID,
-				"language '%s': default '%s' is not NAME=VALUE", language->name,
-				name);
-		*value++ = '\0';
-		const struct field *field = spec_field(name);
-		if (!field)
-			return err_set(err, ERR_INVALID, "language '%s': there is no setting '%s'",
-				language->name, name);
-		TRY(spec_set_default(spec, field, value, err));
-	}
-	return 0;
 }
 
 static int read_code(const struct spec *spec, struct buf *code, struct err *err)
@@ -86,28 +71,32 @@ static void name_program(const struct spec *spec, struct making *making)
 	making->program = xstrdup(name);
 }
 
-/* One argument of a definition with its placeholder filled in. */
-static char *fill_arg(const char *arg, const char *file)
-{
-	static const char runtime[] = "{runtime}";
-	if (strcmp(arg, "{file}") == 0)
-		return xstrdup(file);
-	if (strncmp(arg, runtime, sizeof(runtime) - 1) == 0)
-		return xasprintf("%s%s", RUNTIME_DIR, arg + sizeof(runtime) - 1);
-	return xstrdup(arg);
-}
-
 /* A file whose name begins with a dash must not be taken for an option. */
 static void fill_argv(const struct spec *spec, struct making *making)
 {
-	auto_free char *file =
-		xasprintf("%s%s", making->program[0] == '-' ? "./" : "", making->program);
-	for (size_t i = 0; i < making->language.argv.count; i++) {
-		auto_free char *arg = fill_arg(making->language.argv.items[i], file);
-		strings_add(&making->argv, arg);
-	}
+	const struct language *language = &making->language;
+	making->file = xasprintf("%s%s", making->program[0] == '-' ? "./" : "", making->program);
+	const struct places places = { .file = making->file,
+		.runtime = RUNTIME_DIR,
+		.prepared = RUNTIME_DIR,
+		.binary = BUILD_PATH };
+	language_fill(&language->argv, &places, &making->argv);
 	for (size_t i = 0; i < spec->args.count; i++)
 		strings_add(&making->argv, spec->args.items[i]);
+}
+
+/* What the cell shows at RUNTIME_DIR, when anything. */
+static int find_runtime(const struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct err *err)
+{
+	const struct language *language = &making->language;
+	if (language->prepare.count > 0)
+		return prepare(language, spec, wishes->interrupt_fd, &making->runtime, err);
+	if (language->dir &&
+		(language->has_channel || language_uses(&language->argv, "{runtime}") ||
+			language_uses(&language->compile, "{runtime}")))
+		making->runtime = xstrdup(language->dir);
+	return 0;
 }
 
 static int check_root(const struct spec *spec, struct err *err)
@@ -123,12 +112,13 @@ static int make_from_language(
 {
 	TRY(choose_language(spec, &making->language, err));
 	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language.name);
-	TRY(set_defaults(spec, &making->language, err));
-	if (!engine_has_program(&making->language, spec))
+	TRY(set_defaults(spec, &making->language, &making->language.defaults, err));
+	const char *missing = engine_missing_program(&making->language, spec);
+	if (missing)
 		return err_set(err, ERR_MISSING,
 			"%s needs %s, which is not in the root file system '%s'; install it with: "
 			"apt-get install %s",
-			making->language.name, making->language.argv.items[0], spec->rootfs,
+			making->language.name, missing, spec->rootfs,
 			making->language.package ? making->language.package
 						 : making->language.name);
 	TRY(read_code(spec, &making->code, err));
@@ -179,14 +169,36 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.outlet = wishes->outlet,
 		.ear = { .hear = making->language.has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
+		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
 	};
 	TRY(provider_find(spec->provider, &rest->provider, err));
-	TRY(rest->provider->open(spec, making->language.has_channel ? making->language.dir : NULL,
-		&rest->handle, err));
+	TRY(rest->provider->open(spec, making->runtime, &rest->handle, err));
 	TRY(rest->provider->run(rest->handle, &task, result, report, err));
 	channel_end(&hearing.channel);
 	if (result->status == STATUS_OK)
 		failure_done(&result->error); /* a runner's word against its own exit status */
+	return 0;
+}
+
+/* Compiles first where the language wants it. True in *ret_is_over: the compiler had the last
+ * word. */
+static int make_binary(const struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct result *result, struct report *report, bool *ret_is_over,
+	struct err *err)
+{
+	TRY(find_runtime(spec, wishes, making, err));
+	if (making->language.compile.count == 0)
+		return 0;
+	const struct compiling compiling = { .spec = spec,
+		.language = &making->language,
+		.runtime = making->runtime,
+		.program = making->program,
+		.file = making->file,
+		.code = buf_text(&making->code),
+		.code_len = making->code.len,
+		.wishes = wishes };
+	TRY(compile(&compiling, result, report, &making->build_fd, err));
+	*ret_is_over = making->build_fd < 0;
 	return 0;
 }
 
@@ -196,12 +208,16 @@ static void making_done(struct making *making)
 	strings_done(&making->argv);
 	buf_done(&making->code);
 	free(making->program);
+	free(making->file);
+	free(making->runtime);
+	own_close(&making->build_fd);
 }
 
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err)
 {
-	struct making making = { 0 };
+	struct making making = { .build_fd = -1 };
+	bool is_over = false;
 	bool is_exec = spec->exec.count > 0;
 	int r = spec_check(spec, err);
 	if (r == 0)
@@ -209,14 +225,17 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, &making, result, err);
-	if (r == 0)
+	if (r == 0 && !is_exec)
+		r = make_binary(spec, wishes, &making, result, report, &is_over, err);
+	if (r == 0 && !is_over)
 		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
 		result->status = STATUS_SETUP_ERROR;
 		result->exit_code = EXIT_COULD_NOT_RUN;
 		result_set_error(result, "setup", "%s", err->text);
 	} else {
-		explain(spec, result);
+		if (!is_over)
+			explain(spec, result);
 		if (!is_exec && wishes->wants_version)
 			(void)engine_version(&making.language, spec, result->language_version,
 				sizeof(result->language_version));

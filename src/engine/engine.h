@@ -34,5 +34,5 @@ void engine_clean(struct engine_rest *rest);
 bool engine_version(
 	const struct language *language, const struct spec *spec, char *version, size_t size);
 
-/* Whether the language's program is in the root file system. */
-bool engine_has_program(const struct language *language, const struct spec *spec);
+/* The first program of the language that is not in the root file system, NULL when all are. */
+const char *engine_missing_program(const struct language *language, const struct spec *spec);

@@ -16,54 +16,74 @@
 #include "base/aside.h"
 #include "base/io.h"
 #include "base/own.h"
-#include "engine/engine.h"
+#include "engine/compile.h"
 #include "provider/provider.h"
 
-static bool stat_program(
-	const struct language *language, const struct spec *spec, struct stat *ret_stat)
+/* A path of the cell, or of a definition's own directory. */
+static bool stat_path(const struct language *language, const struct spec *spec, const char *path,
+	struct stat *ret_stat)
 {
+	static const char runtime[] = "{runtime}/";
 	const char *root = strcmp(spec->rootfs, "host") == 0 ? "/" : spec->rootfs;
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	if (language->argv.count == 0)
-		return false;
+	if (strncmp(path, runtime, sizeof(runtime) - 1) == 0 && language->dir) {
+		auto_free char *own = xasprintf("%s%s", language->dir, strchr(path, '/'));
+		return stat(own, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
+	}
 	auto_fd int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return false;
-	const char *program = language->argv.items[0];
-	if (program[0] != '/') { /* a runner of ours, checked when it was read */
-		auto_free char *path = xasprintf("%s%s", language->dir, strchr(program, '/'));
-		return stat(path, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
-	}
-	auto_fd int fd = (int)syscall(SYS_openat2, root_fd, program, &how, sizeof(how));
+	auto_fd int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	return fd >= 0 && fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
 }
 
-bool engine_has_program(const struct language *language, const struct spec *spec)
+const char *engine_missing_program(const struct language *language, const struct spec *spec)
 {
+	static const char made[] = "{binary}";
+	static const char prepared[] = "{prepared}";
+	const struct strings *starts[] = { &language->argv, &language->compile,
+		&language->prepare };
 	struct stat st;
-	return stat_program(language, spec, &st);
+	for (size_t i = 0; i < language->needs.count; i++)
+		if (!stat_path(language, spec, language->needs.items[i], &st))
+			return language->needs.items[i];
+	for (size_t i = 0; i < COUNT_OF(starts); i++) {
+		const char *program = starts[i]->count > 0 ? starts[i]->items[0] : made;
+		if (strncmp(program, made, sizeof(made) - 1) != 0 &&
+			strncmp(program, prepared, sizeof(prepared) - 1) != 0 &&
+			!stat_path(language, spec, program, &st))
+			return program;
+	}
+	return NULL;
 }
 
-/* Opens the directory of remembered versions, made when needed. -1 when there is no place. */
-static int open_memory(void)
+static uint64_t mix(uint64_t key, uint64_t value)
 {
-	char cache[512];
-	char path[600];
-	const char *xdg = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
-	if (geteuid() == 0)
-		(void)snprintf(cache, sizeof(cache), "/var/cache");
-	else if (xdg && xdg[0] == '/')
-		(void)snprintf(cache, sizeof(cache), "%.400s", xdg);
-	else if (home && home[0] == '/')
-		(void)snprintf(cache, sizeof(cache), "%.400s/.cache", home);
-	else
-		return -1;
-	(void)mkdir(cache, 0755);
-	(void)snprintf(path, sizeof(path), "%s/hotcell", cache);
-	(void)mkdir(path, 0755);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 8; i++) /* FNV-1a */
+		key = (key ^ (value >> (8 * i) & 0xff)) * UINT64_C(1099511628211);
+	return key;
+}
+
+static uint64_t mix_stat(uint64_t key, const struct stat *st)
+{
+	key = mix(mix(key, (uint64_t)st->st_dev), (uint64_t)st->st_ino);
+	key = mix(mix(key, (uint64_t)st->st_size), (uint64_t)st->st_ctim.tv_sec);
+	return mix(key, (uint64_t)st->st_ctim.tv_nsec);
+}
+
+uint64_t language_key(const struct language *language, const struct spec *spec)
+{
+	uint64_t key = UINT64_C(14695981039346656037);
+	uint64_t files = 0;
+	struct stat st;
+	if (stat_path(language, spec, language_path(language), &st))
+		key = mix_stat(key, &st);
+	auto_dir DIR *dir = language->dir ? opendir(language->dir) : NULL;
+	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir))
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+			files += mix_stat(0, &st); /* in any order */
+	return mix(key, files);
 }
 
 static void remember(int dir_fd, const char *key, const char *version)
@@ -106,14 +126,17 @@ static bool ask(
 bool engine_version(
 	const struct language *language, const struct spec *spec, char *version, size_t size)
 {
+	struct err err = { 0 };
 	struct stat st;
 	char key[128];
 	char text[64];
-	if (language->version.count == 0 || !stat_program(language, spec, &st))
+	auto_free char *path = NULL;
+	if (language->version.count == 0 ||
+		!stat_path(language, spec, language_path(language), &st))
 		return false;
 	(void)snprintf(key, sizeof(key), "version-%llx-%llx-%llx-%llx", (long long)st.st_dev,
 		(long long)st.st_ino, (long long)st.st_size, (long long)st.st_ctime);
-	auto_fd int dir_fd = open_memory();
+	auto_fd int dir_fd = cache_open(&path, &err);
 	if (dir_fd >= 0 && io_read_at(dir_fd, key, text, sizeof(text)) > 0 &&
 		language_parse_version(text, version, size))
 		return true;

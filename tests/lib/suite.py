@@ -289,9 +289,12 @@ USAGE_KEYS = {
 FILE_KEYS = {"path": str, "size": int, "saved_to": (str, NONE), "refused": (str, NONE)}
 META_KEYS = {
     "runtime": (str, NONE), "language": (str, NONE), "language_version": (str, NONE),
-    "warm": bool, "truncated": bool, "stdout_bytes": int, "stderr_bytes": int,
+    "compile": (dict, NONE), "warm": bool, "truncated": bool, "stdout_bytes": int, "stderr_bytes": int,
     "blocked_imports": list, "warnings": list, "resource_limits": dict, "isolation": dict,
     "execution_mode": str,
+}
+COMPILE_KEYS = {
+    "duration": NUMBER, "cpu_ms": NUMBER, "max_memory_kb": int, "output": str, "truncated": bool,
 }
 META_MORE = {"stdout_file": str, "stderr_file": str}
 LIMIT_KEYS = {
@@ -327,6 +330,8 @@ def check_shape(result):
     meta = result["meta"]
     check_keys(meta, META_KEYS, META_MORE, "meta")
     check_keys(result["usage"], USAGE_KEYS, {}, "usage")
+    if meta["compile"] is not None:
+        check_keys(meta["compile"], COMPILE_KEYS, {}, "meta.compile")
     check_keys(meta["resource_limits"], LIMIT_KEYS, {}, "meta.resource_limits")
     for denial in result["denials"]:
         check_keys(denial, DENIAL_KEYS, {}, "denial")
