@@ -5,6 +5,18 @@
 #include "base/own.h"
 #include "runtime/runtime.h"
 
+/* A program is a path, of the cell or of ours, once its placeholders are filled in. */
+static void check_argv(const struct strings *argv)
+{
+	static const struct places places = { "F", "/r", "/b", "/p" };
+	struct strings filled = { 0 };
+	language_fill(argv, &places, &filled);
+	MUST(filled.count == argv->count && filled.items[0][0] == '/');
+	MUST(!language_uses(&filled, "{file}") && !language_uses(&filled, "{binary}"));
+	MUST(!language_uses(&filled, "{runtime}") && !language_uses(&filled, "{prepared}"));
+	strings_done(&filled);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct language language;
@@ -19,7 +31,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	MUST(language.name && language.title && language.program && language.package);
-	MUST(language.argv.count >= 2 && language.argv.items[0][0] == '/');
+	check_argv(&language.argv);
+	if (language.compile.count > 0) {
+		check_argv(&language.compile);
+		MUST(language_uses(&language.compile, "{file}"));
+		MUST(language_uses(&language.compile, "{binary}"));
+		MUST(language_uses(&language.argv, "{binary}"));
+	} else {
+		MUST(language_uses(&language.argv, "{file}"));
+		MUST(!language_uses(&language.argv, "{binary}"));
+	}
+	if (language.prepare.count > 0)
+		check_argv(&language.prepare);
+	MUST(language_path(&language));
 	MUST(!strchr(language.program, '/'));
 	for (size_t i = 0; i < language.defaults.count; i++)
 		MUST(strchr(language.defaults.items[i], '='));

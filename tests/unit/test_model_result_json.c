@@ -62,7 +62,7 @@ TEST(result_to_json_has_exactly_the_documented_shape)
 		"\"read_bytes\":0,\"write_bytes\":0},"
 		"\"files\":[{\"path\":\"p.png\",\"size\":7,\"saved_to\":null,"
 		"\"refused\":\"a symbolic link\"}],"
-		"\"meta\":{\"runtime\":\"local\",\"language\":\"python\",\"language_version\":null,"
+		"\"meta\":{\"runtime\":\"local\",\"language\":\"python\",\"language_version\":null,\"compile\":null,"
 		"\"warm\":false,\"truncated\":true,\"stdout_bytes\":900,\"stderr_bytes\":0,"
 		"\"stdout_file\":\"/srv/spill/stdout\",\"blocked_imports\":[],"
 		"\"warnings\":[\"careful\"],"

@@ -36,6 +36,64 @@ TEST(language_from_json_reads_every_field)
 	language_done(&language);
 }
 
+#define COMPILED                                                       \
+	"\"name\": \"c\", \"title\": \"C\", \"program\": \"main.c\", " \
+	"\"argv\": [\"{binary}\"], \"package\": \"gcc\""
+#define GCC "\"compile\": [\"/usr/bin/gcc\", \"{file}\", \"-o\", \"{binary}\"]"
+
+TEST(language_from_json_reads_how_to_compile_and_prepare)
+{
+	struct language language;
+	ASSERT_OK(read_language(&language,
+		"{" COMPILED ", \"compile\": [\"{prepared}/cc\", \"{file}\", \"-o{binary}\"],"
+		" \"compile_defaults\": {\"memory\": \"1G\"},"
+		" \"prepare\": [\"/bin/sh\", \"{runtime}/p.sh\", \"{binary}\"],"
+		" \"prepare_defaults\": {\"timeout\": 300},"
+		" \"needs\": [\"/usr/bin/gcc\"], \"documentation\": \"https://example.org/\"}"));
+	ASSERT_EQ(language.compile.count, 3);
+	ASSERT_STR(language.compile_defaults.items[0], "memory=1G");
+	ASSERT_EQ(language.prepare.count, 3);
+	ASSERT_STR(language.prepare_defaults.items[0], "timeout=300");
+	ASSERT_STR(language.needs.items[0], "/usr/bin/gcc");
+	ASSERT_STR(language.documentation, "https://example.org/");
+	ASSERT_STR(language_path(&language), "/usr/bin/gcc");
+	language_done(&language);
+}
+
+TEST(language_path_is_the_program_a_person_would_name)
+{
+	struct language language;
+	ASSERT_OK(read_language(&language, "{" COMPILED ", " GCC "}"));
+	ASSERT_STR(language_path(&language), "/usr/bin/gcc");
+	language_done(&language);
+	ASSERT_OK(read_language(&language, "{" MINIMAL "}"));
+	ASSERT_STR(language_path(&language), "/usr/bin/tclsh");
+	language_done(&language);
+}
+
+TEST(language_fill_puts_paths_in_wherever_a_placeholder_stands)
+{
+	struct strings argv = { 0 };
+	struct strings list = { 0 };
+	const struct places places = { .file = "{binary}.c", .binary = "/b", .runtime = "/r" };
+	strings_add(&argv, "{binary}");
+	strings_add(&argv, "-o{binary}:{runtime}/x");
+	strings_add(&argv, "{file}"); /* what was filled in is not looked at again */
+	strings_add(&argv, "{prepared}{");
+	strings_add(&argv, "{print}");
+	language_fill(&argv, &places, &list);
+	ASSERT_EQ(list.count, 5);
+	ASSERT_STR(list.items[0], "/b");
+	ASSERT_STR(list.items[1], "-o/b:/r/x");
+	ASSERT_STR(list.items[2], "{binary}.c");
+	ASSERT_STR(list.items[3], "{prepared}{");
+	ASSERT_STR(list.items[4], "{print}");
+	ASSERT(language_uses(&argv, "{runtime}"));
+	ASSERT(!language_uses(&list, "{runtime}"));
+	strings_done(&argv);
+	strings_done(&list);
+}
+
 TEST(language_from_json_needs_only_the_minimum)
 {
 	struct language language;
@@ -72,6 +130,24 @@ static const struct { const char *text, *want; } refused[] = {
 	{ "{" MINIMAL ", \"defaults\": {\"memory\": \"1\"}}", "field 'defaults': --memory: '1' is out of range" },
 	{ "{" MINIMAL ", \"defaults\": {\"memory\": true}}", "field 'memory' must be a string or a whole number" },
 	{ "[]", "x.json: JSON line 1, column 1" },
+	{ "{" MINIMAL ", \"argv\": [\"/bin/x\", \"{flie}\"]}", "'{flie}' stands for nothing, did you mean '{file}'?" },
+	{ "{" MINIMAL ", \"argv\": [\"/bin/x\", \"{file}\", \"{binary}\"]}", "'argv' has {binary}, but there is no field 'compile'" },
+	{ "{" MINIMAL ", \"argv\": [\"{file}\", \"{file}\"]}", "field 'argv' must begin with an absolute path" },
+	{ "{" MINIMAL ", \"argv\": [\"/bin/x\", \"{file}\", \"{prepared}\"]}", "'argv' has {prepared}, but there is no field 'prepare'" },
+	{ "{" MINIMAL ", " GCC "}", "field 'argv' must have {binary}" },
+	{ "{" COMPILED "}", "field 'argv' must have {file}" },
+	{ "{" COMPILED ", \"compile\": [\"/bin/x\", \"{binary}\"]}", "field 'compile' must have {file}" },
+	{ "{" COMPILED ", \"compile\": [\"/bin/x\", \"{file}\"]}", "field 'compile' must have {binary}" },
+	{ "{" COMPILED ", \"compile\": [\"gcc\", \"{file}\", \"{binary}\"]}", "field 'compile' must begin with an absolute path" },
+	{ "{" COMPILED ", " GCC ", \"compile_defaults\": {\"net\": \"loopback\"}}", "'net' is not a limit of a run" },
+	{ "{" COMPILED ", " GCC ", \"prepare\": [\"/bin/x\"]}", "field 'prepare' must have {binary}" },
+	{ "{" COMPILED ", " GCC ", \"prepare\": [\"/bin/x\", \"{binary}\", \"{file}\"]}", "'prepare' has {file}, but nothing of the code may enter" },
+	{ "{" COMPILED ", " GCC ", \"prepare_defaults\": {\"pids\": 1}}", "'prepare_defaults' without a field 'prepare'" },
+	{ "{" MINIMAL ", \"compile_defaults\": {\"pids\": 1}}", "'compile_defaults' without a field 'compile'" },
+	{ "{" MINIMAL ", \"argv\": [\"{runtime}/x\", \"{file}\"], \"prepare\": [\"/bin/x\", \"{binary}\"]}", "with 'prepare' it is {prepared}" },
+	{ "{" MINIMAL ", \"needs\": [\"go\"]}", "field 'needs' must hold absolute paths" },
+	{ "{" MINIMAL ", \"documentation\": \"javascript:x\"}", "field 'documentation' must be an address" },
+	{ "{" MINIMAL ", \"complie\": [\"/bin/x\"]}", "unknown field 'complie', did you mean 'compile'?" },
 };
 /* clang-format on */
 
