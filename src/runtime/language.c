@@ -223,8 +223,8 @@ static int check_argv(const char *name, const struct strings *argv, struct err *
 {
 	const char *program = argv->items[0];
 	const struct placeholder *found = placeholder_at(program);
-	bool is_ours =
-		found && (program[strlen(found->name)] == '/' || strcmp(program, "{binary}") == 0);
+	bool is_ours = found && strcmp(found->name, "{file}") != 0 &&
+		       (program[strlen(found->name)] == '/' || strcmp(program, "{binary}") == 0);
 	if (program[0] != '/' && !is_ours)
 		return err_set(err, ERR_INVALID,
 			"field '%s' must begin with an absolute path, for example /usr/bin/python3",

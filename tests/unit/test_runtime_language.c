@@ -132,7 +132,7 @@ static const struct { const char *text, *want; } refused[] = {
 	{ "[]", "x.json: JSON line 1, column 1" },
 	{ "{" MINIMAL ", \"argv\": [\"/bin/x\", \"{flie}\"]}", "'{flie}' stands for nothing, did you mean '{file}'?" },
 	{ "{" MINIMAL ", \"argv\": [\"/bin/x\", \"{file}\", \"{binary}\"]}", "'argv' has {binary}, but there is no field 'compile'" },
-	{ "{" MINIMAL ", \"argv\": [\"{file}\", \"{file}\"]}", "field 'argv' must begin with an absolute path" },
+	{ "{" MINIMAL ", \"argv\": [\"{file}/x\", \"{file}\"]}", "field 'argv' must begin with an absolute path" },
 	{ "{" MINIMAL ", \"argv\": [\"/bin/x\", \"{file}\", \"{prepared}\"]}", "'argv' has {prepared}, but there is no field 'prepare'" },
 	{ "{" MINIMAL ", " GCC "}", "field 'argv' must have {binary}" },
 	{ "{" COMPILED "}", "field 'argv' must have {file}" },
