@@ -120,11 +120,13 @@ static void take_failure(struct result *result, struct result *compiled, const s
 	*result = *compiled;
 	forget_network(result);
 	explain(spec, result);
-	if (result->status == STATUS_ERROR)
+	if (result->status == STATUS_ERROR) {
 		(void)snprintf(result->error.kind, sizeof(result->error.kind), "syntax");
-	else
-		result_set_error(result, result->error.kind, "%s while compiling",
-			result->error.message ? result->error.message : "It failed");
+	} else if (result->error.message) {
+		char *message = xasprintf("%s while compiling", result->error.message);
+		free(result->error.message);
+		result->error.message = message;
+	}
 }
 
 static void note_usage(

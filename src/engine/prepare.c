@@ -23,7 +23,7 @@
 #include "base/own.h"
 #include "engine/compile.h"
 
-enum { LOCK_LOOK_MS = 50, LOCK_WAIT_MS = 900 * 1000, REMOVE_DEPTH = 64 };
+enum { LOCK_LOOK_MS = 50, LOCK_WAIT_MS = 900 * 1000, REMOVE_DEPTH = 64, KEY_DIGITS = 16 };
 
 /* Ours, or root's; and no third party's to change. A sticky directory lets nobody rename what is
  * another's. */
@@ -152,11 +152,26 @@ static int build(const struct language *language, const struct spec *asked, int 
 	return r;
 }
 
+/* What somebody who held the lock and was killed could not finish. */
+static void sweep(int dir_fd, const char *language)
+{
+	static const char digits[] = "0123456789abcdef";
+	auto_free char *prefix = xasprintf(".%s-", language);
+	size_t len = strlen(prefix);
+	int list_fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
+	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+		const char *name = entry->d_name;
+		if (strncmp(name, prefix, len) == 0 && strlen(name + len) == KEY_DIGITS &&
+			strspn(name + len, digits) == KEY_DIGITS)
+			remove_tree(dir_fd, name, 0);
+	}
+}
+
 /* Fills the entry aside, has it reach the disk, and gives it its name. */
 static int publish(int dir_fd, const char *name, int build_fd, struct err *err)
 {
 	auto_free char *aside = xasprintf(".%s", name);
-	remove_tree(dir_fd, aside, 0);
 	int r = build_save(build_fd, dir_fd, aside, err);
 	if (r == 0 && (syncfs(dir_fd) < 0 || renameat(dir_fd, aside, dir_fd, name) < 0))
 		r = err_sys(err, errno, "keep '%s'", name);
@@ -180,6 +195,7 @@ static int make_entry(const struct language *language, const struct spec *spec, 
 	TRY(take_lock(dir_fd, lock, interrupt_fd, &lock_fd, err));
 	if (is_there(dir_fd, name))
 		return 0;
+	sweep(dir_fd, language->name);
 	TRY(build(language, spec, interrupt_fd, &build_fd, err));
 	return publish(dir_fd, name, build_fd, err);
 }
