@@ -43,6 +43,10 @@ static const char *const shown_paths[] = {
 	"etc/matplotlibrc",
 	"etc/mime.types",
 	"etc/perl",
+	"etc/php/8.2/cli/conf.d", /* which extensions there are; php.ini may hold passwords */
+	"etc/php/8.2/mods-available",
+	"etc/php/8.4/cli/conf.d",
+	"etc/php/8.4/mods-available",
 	"etc/protocols",
 	"etc/python3",
 	"etc/python3.11",
