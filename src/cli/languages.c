@@ -1,21 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hotcell languages and hotcell providers: what is here, and what would bring the rest. */
+#include <string.h>
+
 #include "base/own.h"
 #include "cli/cli.h"
 #include "engine/engine.h"
 #include "provider/provider.h"
 #include "wire/json.h"
 
+/* Where the program is on the host; owned by the caller. */
+static char *path_of(const struct language *language)
+{
+	static const char runtime[] = "{runtime}";
+	const char *path = language_path(language);
+	bool is_own = strncmp(path, runtime, sizeof(runtime) - 1) == 0 && language->dir;
+	return is_own ? xasprintf("%s%s", language->dir, path + sizeof(runtime) - 1)
+		      : xstrdup(path);
+}
+
+static struct json_object *strings_to_json(const struct strings *strings)
+{
+	struct json_object *json = json_object_new_array();
+	for (size_t i = 0; i < strings->count; i++)
+		(void)json_object_array_add(json, json_new_string(strings->items[i]));
+	return json;
+}
+
 static struct json_object *language_to_json(
 	const struct language *language, const char *version, bool is_here)
 {
 	struct json_object *json = json_object_new_object();
 	json_put(json, "name", json_new_string(language->name));
+	json_put(json, "title", json_new_string(language->title));
+	json_put(json, "aliases", strings_to_json(&language->aliases));
+	json_put(json, "endings", strings_to_json(&language->endings));
 	json_put(json, "version", version[0] ? json_new_string(version) : NULL);
-	json_put(json, "path", json_new_string(language_path(language)));
+	auto_free char *path = path_of(language);
+	json_put(json, "path", json_new_string(path));
+	json_put(json, "compiled", json_object_new_boolean(language->compile.count > 0));
 	json_put(json, "available", json_object_new_boolean(is_here));
 	json_put(json, "warm", json_object_new_boolean(false));
 	json_put(json, "package", json_new_string(language->package));
+	json_put(json, "documentation", json_new_string(language->documentation));
+	json_put(json, "definition", json_new_string(language->dir));
 	return json;
 }
 
@@ -31,6 +58,7 @@ static int print_languages(bool is_json, struct err *err)
 	for (size_t i = 0; i < all.count; i++) {
 		const struct language *language = &all.items[i];
 		char version[32] = "";
+		auto_free char *path = path_of(language);
 		bool is_here = !engine_missing_program(language, &spec);
 		/* some never tell, as dash does */
 		(void)engine_version(language, &spec, version, sizeof(version));
@@ -39,7 +67,7 @@ static int print_languages(bool is_json, struct err *err)
 				list, language_to_json(language, version, is_here));
 		else if (is_here)
 			(void)printf("%-12s %-10s %-5s %s\n", language->name,
-				version[0] ? version : "-", "cold", language_path(language));
+				version[0] ? version : "-", "cold", path);
 		else
 			(void)printf("%-12s %-10s %-5s missing: apt-get install %s\n",
 				language->name, "-", "-",
