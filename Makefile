@@ -5,6 +5,7 @@
 #   rooms of the library   src/ROOM/*.c         -> $(BUILD)/libhotcell.a
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
+#   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
 #
 # BUILD, CC and SANITIZE choose a variant; each variant lives in its own directory, so that
@@ -39,6 +40,7 @@ LIB_ROOMS := base wire model jail zygote keeper runtime provider engine
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
 zygote_src  := src/zygote/main.c
+sql_src     := $(sort $(wildcard runtimes/sql/*.c))
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -57,7 +59,7 @@ fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
 soaks        := $(soak_src:tests/soak/%.c=$(BUILD)/tests/%)
 benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
-runtimes     := $(patsubst %,$(BUILD)/%,$(shell find runtimes -type f ! -name '*.c'))
+runtimes     := $(patsubst %,$(BUILD)/%,$(shell find runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
 
 # Sources written by a program exist only once the definitions they come from do.
 gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c)
@@ -73,8 +75,8 @@ module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c 
 	$(addprefix src/base/,buf.c err.c io.c own.c) src/model/fields.c
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
-# What cli/ and zygote/ have besides main(), for their unit tests.
-part_obj := $(call obj,$(filter-out %/main.c,$(cli_src)))
+# What programs have besides main(), for their unit tests.
+part_obj := $(call obj,$(filter-out %/main.c,$(cli_src) $(sql_src)))
 
 # ---- flags --------------------------------------------------------------------------------------
 
@@ -154,8 +156,9 @@ $(module): $(module_obj)
 $(BUILD)/runtimes/%: runtimes/%
 	$(Q)install -D -m 644 $< $@
 
-# Test helpers are found as "unit/…" or "fuzz/…" from tests/.
-$(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests
+# Test helpers are found as "unit/…" or "fuzz/…" from tests/, the runner's parts as "sql/…".
+$(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests -Iruntimes
+$(BUILD)/obj/runtimes/%.o: CPPFLAGS_ALL += -Iruntimes
 
 # The filter generator runs on the build machine, so it is the one user of libseccomp and is never
 # sanitized: a leak in a program that prints and exits is of no interest.
@@ -190,6 +193,12 @@ $(BUILD)/hotcell: $(call obj,$(cli_src)) $(lib)
 $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@
+
+# Static like the rest: it then runs in any root file system, and starts in half the time.
+$(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -lm
 
 $(unit_tests): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(unit_help)) $(parts) $(lib)
 	@mkdir -p $(@D)
@@ -235,7 +244,7 @@ $(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/ben
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -282,16 +291,19 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
-	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests $(CFLAGS_ALL) \
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
-		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) $(zygote_src) $(unit_src) $(unit_help) \
+		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
+		$(zygote_src) $(sql_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
-	cd $(BUILD)/runtimes && find . -type f -exec install -D -m 644 {} \
+	cd $(BUILD)/runtimes && find . -type f ! -perm -100 -exec install -D -m 644 {} \
+		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
+	cd $(BUILD)/runtimes && find . -type f -perm -100 -exec install -D -m 755 {} \
 		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
 	cd docs && find . -name '*.md' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/doc/hotcell/{} \;
 	install -m 644 README.md NEWS LICENSE $(DESTDIR)$(PREFIX)/share/doc/hotcell/

@@ -95,6 +95,22 @@ static void remember(int dir_fd, const char *key, const char *version)
 	aside_drop(&aside);
 }
 
+/* A runner of ours answers for its language itself. */
+static bool fill_argv(const struct language *language, struct strings *argv)
+{
+	static const char runtime[] = "{runtime}";
+	bool has_runtime = false;
+	for (size_t i = 0; i < language->version.count; i++) {
+		const char *arg = language->version.items[i];
+		bool is_ours = strncmp(arg, runtime, sizeof(runtime) - 1) == 0;
+		auto_free char *filled = xasprintf("%s%s", is_ours ? RUNTIME_DIR : "",
+			arg + (is_ours ? sizeof(runtime) - 1 : 0));
+		strings_add(argv, filled);
+		has_runtime |= is_ours;
+	}
+	return has_runtime;
+}
+
 static bool ask(
 	const struct language *language, const struct spec *spec, char *version, size_t size)
 {
@@ -102,24 +118,27 @@ static bool ask(
 	struct result result;
 	struct spec asking;
 	struct engine_rest rest = { 0 };
+	struct strings argv = { 0 };
+	const char *runtime = fill_argv(language, &argv) ? language->dir : NULL;
 	spec_init(&asking);
 	result_init(&result);
 	asking.timeout_ms = 10000;
 	free(asking.rootfs);
 	asking.rootfs = xstrdup(spec->rootfs);
 	const struct task task = { .spec = &asking,
-		.argv = &language->version,
+		.argv = &argv,
 		.needs_full_proc = language->needs_full_proc,
 		.interrupt_fd = -1,
 		.outlet = { .fds = { -1, -1 } } };
 	bool is_known = provider_find(spec->provider, &rest.provider, &err) == 0 &&
-			rest.provider->open(&asking, NULL, &rest.handle, &err) == 0 &&
+			rest.provider->open(&asking, runtime, &rest.handle, &err) == 0 &&
 			rest.provider->run(rest.handle, &task, &result, NULL, &err) == 0 &&
 			(language_parse_version(result.out.text, version, size) ||
 				language_parse_version(result.err.text, version, size));
 	engine_clean(&rest);
 	result_done(&result);
 	spec_done(&asking);
+	strings_done(&argv);
 	return is_known;
 }
 
