@@ -5,6 +5,7 @@
 #   rooms of the library   src/ROOM/*.c         -> $(BUILD)/libhotcell.a
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
+#   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
 #
@@ -62,7 +63,7 @@ benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
 runtimes     := $(patsubst %,$(BUILD)/%,$(shell find runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
 
 # Sources written by a program exist only once the definitions they come from do.
-gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c)
+gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c) $(BUILD)/gen/loader.c
 gen_obj := $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 lib_obj := $(call obj,$(lib_src)) $(gen_obj)
 
@@ -171,6 +172,24 @@ $(BUILD)/gen/filter.c: $(BUILD)/mkfilter
 	@mkdir -p $(@D)
 	$(say) GEN $@
 	$(Q)$(BUILD)/mkfilter >$@
+
+# What stands for the dynamic loader in a restricted cell: a program without a C library, kept as
+# bytes in ours. It starts before anything could relocate it, so it must need no relocation.
+$(BUILD)/loader: src/loader/loader.c src/loader/loader.h $(flags)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(CPPFLAGS_ALL) -std=gnu17 -Os $(WARNINGS) -fPIE -ffreestanding -fno-builtin \
+		-fno-stack-protector -fno-asynchronous-unwind-tables \
+		$(if $(is_x86),-fcf-protection=none) -static-pie -nostdlib \
+		-Wl,-z,noexecstack,-z,norelro,--build-id=none,-s $< -o $@
+	$(Q)! readelf -r $@ | grep -q 'at offset' || { echo 'loader: has relocations'; rm $@; exit 1; }
+
+$(BUILD)/gen/loader.c: $(BUILD)/loader
+	@mkdir -p $(@D)
+	$(say) GEN $@
+	$(Q){ echo '#include "loader/loader.h"'; echo 'const unsigned char loader_image[] = {'; \
+		od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g'; echo '};'; \
+		echo 'const size_t loader_image_size = sizeof(loader_image);'; } >$@
 
 # Archives are made anew, so no object of a deleted source stays; `q` keeps two rooms' files of one
 # name apart where `r` would let the second replace the first.

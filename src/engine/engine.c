@@ -171,6 +171,8 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
 	};
+	if (spec->commands.count > 0 && spec->exec.count == 0)
+		spec->interpreter = making->argv.items[0];
 	TRY(provider_find(spec->provider, &rest->provider, err));
 	TRY(rest->provider->open(spec, making->runtime, &rest->handle, err));
 	TRY(rest->provider->run(rest->handle, &task, result, report, err));

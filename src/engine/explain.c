@@ -243,6 +243,8 @@ static void set_hint(struct result *result)
 
 void explain(const struct spec *spec, struct result *result)
 {
+	if (spec->commands.count > 0)
+		explain_commands(spec, result);
 	if (result->status == STATUS_OK)
 		return;
 	if (result->status == STATUS_ERROR || result->status == STATUS_DISK_LIMIT)

@@ -6,3 +6,6 @@
 #include "model/result.h"
 
 void explain(const struct spec *spec, struct result *result);
+
+/* What a restricted cell tried to execute besides its commands, as its shells told. */
+void explain_commands(const struct spec *spec, struct result *result);

@@ -88,7 +88,10 @@ static int make_workspace(const struct plan *plan, int *ret_fd, struct err *err)
 		fsconfig(fs_fd, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_sys(err, errno, "configure the workspace's tmpfs");
-	*ret_fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	/* what a restricted cell wrote, its loader must not map as a program either */
+	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			 (plan->is_restricted ? MOUNT_ATTR_NOEXEC : 0);
+	*ret_fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, (unsigned int)attrs);
 	return *ret_fd < 0 ? err_sys(err, errno, "mount the workspace's tmpfs") : 0;
 }
 

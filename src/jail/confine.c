@@ -122,8 +122,10 @@ int raise_seccomp(struct raising *raising, struct err *err)
 	enum filter_id id =
 		raising->page->plan.net == NET_LOOPBACK ? FILTER_CELL_LOOPBACK : FILTER_CELL;
 	const struct filter *filter = &filters[id];
-	if (raising->page->plan.cgroup == CGROUP_NONE && forbid_uncounted() < 0)
-		return err_sys(err, errno, "load the filter for uncounted memory");
+	/* nor may a restricted cell have files that Landlock does not see: it exempts these */
+	const struct plan *plan = &raising->page->plan;
+	if ((plan->cgroup == CGROUP_NONE || plan->is_restricted) && forbid_uncounted() < 0)
+		return err_sys(err, errno, "load the filter for memory files");
 	/* said before: the filter may not let us write it afterwards */
 	step_note(raising, STEP_SECCOMP, 1, "%u instructions, watched", filter->len);
 	int fd = load_filter(filter->code, filter->len, SECCOMP_FILTER_FLAG_NEW_LISTENER);

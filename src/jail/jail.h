@@ -29,6 +29,7 @@ enum step_id {
 	STEP_ROOTFS,
 	STEP_DEVICES,
 	STEP_HOST_MOUNTS,
+	STEP_COMMANDS,
 	STEP_PIVOT,
 	/* in the zygote, for the next cell */
 	STEP_NETWORK,
@@ -105,6 +106,7 @@ struct plan {
 	enum step_id fault; /* made to fail, for the fail-closed test */
 	bool is_resident;   /* more cells will follow: have the next network ready */
 	bool is_probe;      /* walk every step, then leave instead of executing */
+	bool is_restricted; /* only the template's programs can be executed */
 
 	/* the cell */
 	uint32_t uid, gid;           /* as seen inside */
@@ -116,6 +118,11 @@ struct plan {
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
 	int64_t disk, inodes, pids, memory, cpu_time_ms;
+};
+
+enum {
+	LIMIT_PROGRAMS = LIMIT_COMMANDS + 1, /* and the interpreter */
+	LIMIT_PROGRAM_PATH = 256,
 };
 
 struct step_outcome {
@@ -147,9 +154,14 @@ struct template_page {
 	char runtime[PATH_MAX]; /* shown at RUNTIME_DIR; empty: none */
 	struct plan_mount mounts[LIMIT_MOUNTS];
 	uint32_t mount_count;
+	/* a restricted cell's programs, each as a path of the root file system, and the loader they
+	 * ask the kernel for; empty: none needs one */
+	char programs[LIMIT_PROGRAMS][LIMIT_PROGRAM_PATH];
+	uint32_t program_count;
+	char loader[LIMIT_PROGRAM_PATH];
 };
 
-enum { PLAN_MAGIC = 0x68634c01 };
+enum { PLAN_MAGIC = 0x68634c02 };
 
 /* Where a cell finds the runner of its language. */
 #define RUNTIME_DIR "/run/hotcell"
@@ -208,6 +220,13 @@ enum step_id jail_step_id(const struct jail_step *step);
 /* Every step of this mode: the local set that --require defaults to. */
 uint64_t jail_steps_of(enum jail_mode mode, enum net_mode net);
 
+/* The same and those that this plan asks for by itself. */
+uint64_t jail_steps_of_plan(const struct plan *plan);
+
+/* Where programs are looked for, in this order, without the first slash; NULL-terminated. In a
+ * restricted cell each of them is covered. */
+extern const char *const jail_program_dirs[];
+
 /* A process on its way into the cell; every stage works on one. */
 struct raising {
 	struct cell_page *page;
@@ -219,6 +238,7 @@ struct raising {
 	bool has_spare_network;   /* the zygote is in a network namespace nobody used yet */
 	bool is_born;             /* the zygote was born in the cell's namespaces */
 	struct jail_trees *trees; /* private to the template stage */
+	struct jail_programs *programs;
 };
 
 /* What init tells the supervisor. */

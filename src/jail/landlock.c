@@ -74,9 +74,21 @@ static int allow(int ruleset_fd, const char *path, uint64_t rights, struct err *
 	return 0;
 }
 
-static int add_rules(
-	const struct template_page *template, int ruleset_fd, uint64_t all, struct err *err)
+/* In a restricted cell the right to execute is no directory's, only these files'. */
+static int add_programs(const struct template_page *template, int ruleset_fd, struct err *err)
 {
+	for (uint32_t i = 0; i < template->program_count; i++)
+		TRY(allow(ruleset_fd, template->programs[i], FS_EXECUTE | FS_READ_FILE, err));
+	if (template->loader[0] != '\0')
+		TRY(allow(ruleset_fd, template->loader, FS_EXECUTE | FS_READ_FILE, err));
+	return 0;
+}
+
+static int add_rules(
+	const struct template_page *template, int ruleset_fd, uint64_t handled, struct err *err)
+{
+	bool is_restricted = template->program_count > 0;
+	const uint64_t all = is_restricted ? handled & ~(uint64_t)FS_EXECUTE : handled;
 	const uint64_t look = FS_READ_FILE | FS_READ_DIR | FS_EXECUTE;
 	const uint64_t fill =
 		FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | (all & (FS_IOCTL_DEV | FS_TRUNCATE));
@@ -96,7 +108,7 @@ static int add_rules(
 	for (uint32_t i = 0; i < template->mount_count; i++)
 		if (template->mounts[i].is_writable)
 			TRY(allow(ruleset_fd, template->mounts[i].to, all, err));
-	return 0;
+	return add_programs(template, ruleset_fd, err);
 }
 
 int raise_landlock(struct raising *raising, struct err *err)

@@ -34,6 +34,9 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 	[STEP_HOST_MOUNTS] = {
 		.stage = STAGE_TEMPLATE, .name = "host_mounts", .title = "directories given with --ro and --rw",
 		.fix = "check that each directory exists and can be read", .apply = raise_host_mounts },
+	[STEP_COMMANDS] = {
+		.stage = STAGE_TEMPLATE, .name = "commands", .title = "no programs but those of --commands",
+		.fix = "check that each of them can be read", .apply = raise_commands },
 	[STEP_PIVOT] = {
 		.stage = STAGE_TEMPLATE, .name = "pivot_root", .title = "host's root dropped, own root sealed",
 		.fix = FIX_ADMIN, .apply = raise_pivot },
@@ -139,7 +142,13 @@ uint64_t jail_steps_of(enum jail_mode mode, enum net_mode net)
 	}
 	if (net != NET_LOOPBACK)
 		steps &= ~bit(STEP_LOOPBACK);
-	return steps;
+	return steps & ~bit(STEP_COMMANDS);
+}
+
+uint64_t jail_steps_of_plan(const struct plan *plan)
+{
+	return jail_steps_of(plan->mode, plan->net) |
+	       (plan->is_restricted ? bit(STEP_COMMANDS) : 0);
 }
 
 void step_note(struct raising *raising, enum step_id id, int value, const char *fmt, ...)
@@ -296,7 +305,7 @@ static bool is_whole(const struct plan *plan)
 		enum step_id id = (enum step_id)i;
 		if (jail_steps[id].is_optional || (plan->wanted & bit(id)))
 			continue;
-		if (jail_steps_of(plan->mode, plan->net) & bit(id))
+		if (jail_steps_of_plan(plan) & bit(id))
 			return false;
 	}
 	return true;
@@ -316,12 +325,27 @@ int jail_check_plan(const struct plan *plan, struct err *err)
 	if (plan->disk <= 0 || plan->inodes <= 0 || plan->memory <= 0 || plan->pids <= 0 ||
 		plan->cpu_time_ms < 0)
 		return err_set(err, ERR_BROKEN, "plan without limits");
-	if (plan->wanted & ~jail_steps_of(plan->mode, plan->net))
+	if (plan->wanted & ~jail_steps_of_plan(plan))
 		return err_set(err, ERR_BROKEN, "plan with walls of another kind");
+	if (plan->is_restricted && !(plan->wanted & bit(STEP_LANDLOCK)))
+		return err_set(err, ERR_BROKEN, "plan with few programs but without Landlock");
 	if (plan->cgroup_fd_count > CGROUP_FDS_MAX)
 		return err_set(err, ERR_BROKEN, "plan with too many cgroups");
 	if (plan->uid == 0 || plan->gid == 0)
 		return err_set(err, ERR_BROKEN, "plan with root as the cell's user");
+	return 0;
+}
+
+static int check_programs(const struct template_page *template, struct err *err)
+{
+	if (template->program_count > LIMIT_PROGRAMS ||
+		template->base.plan.is_restricted != (template->program_count > 0))
+		return err_set(err, ERR_BROKEN, "template with a wrong number of programs");
+	for (uint32_t i = 0; i < template->program_count; i++)
+		if (!is_path(template->programs[i], LIMIT_PROGRAM_PATH))
+			return err_set(err, ERR_BROKEN, "template with a bad program path");
+	if (template->loader[0] && !is_path(template->loader, sizeof(template->loader)))
+		return err_set(err, ERR_BROKEN, "template with a bad loader path");
 	return 0;
 }
 
@@ -340,5 +364,5 @@ int jail_check_template(const struct template_page *template, struct err *err)
 			!is_path(mount->to, sizeof(mount->to)))
 			return err_set(err, ERR_BROKEN, "template with a bad mount path");
 	}
-	return 0;
+	return check_programs(template, err);
 }

@@ -12,6 +12,17 @@ int raise_devices(struct raising *raising, struct err *err);
 int raise_host_mounts(struct raising *raising, struct err *err);
 int raise_pivot(struct raising *raising, struct err *err);
 
+/* commands.c */
+int collect_programs(struct raising *raising, int root_fd, struct err *err);
+int raise_commands(struct raising *raising, struct err *err);
+
+/* template.c: opens a path as if root_fd were the root. */
+int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t resolve);
+
+/* Makes a detached copy of the tree at `fd` with these attributes from birth. */
+int clone_tree(
+	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err);
+
 /* cell.c */
 int raise_cgroup(struct raising *raising, struct err *err);
 int raise_cgroup_namespace(struct raising *raising, struct err *err);

@@ -120,7 +120,7 @@ struct jail_trees {
 	size_t count;
 };
 
-static int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t resolve)
+int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC,
@@ -129,8 +129,7 @@ static int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t 
 	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
-/* Makes a detached copy of the tree at `fd` with these attributes from birth. */
-static int clone_tree(
+int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err)
 {
 	auto_fd int tree_fd = open_tree(
@@ -376,6 +375,8 @@ static int clone_mount(struct raising *raising, uint32_t i, int fd, const struct
 	uint64_t attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	if (!mount->is_writable)
 		attrs |= MOUNT_ATTR_RDONLY;
+	if (plan->is_restricted)
+		attrs |= MOUNT_ATTR_NOEXEC;
 	if (plan->mode == MODE_ROOT) {
 		auto_fd int userns_fd = -1;
 		TRY(idmap_open(st->st_uid, st->st_gid, plan->uid, plan->gid, &userns_fd, err));
@@ -423,6 +424,7 @@ int raise_rootfs(struct raising *raising, struct err *err)
 	TRY(collect_proc(raising, err));
 	TRY(collect_devices(raising, err));
 	TRY(collect_mounts(raising, err));
+	TRY(collect_programs(raising, root_fd, err));
 	TRY(make_skeleton(err));
 	TRY(fill_skeleton(err));
 	TRY(make_users(&raising->page->plan, err));

@@ -437,6 +437,16 @@ int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_
 	return 0;
 }
 
+static bool is_same_list(const struct strings *one, const struct strings *other)
+{
+	if (one->count != other->count)
+		return false;
+	for (size_t i = 0; i < one->count; i++)
+		if (strcmp(one->items[i], other->items[i]) != 0)
+			return false;
+	return true;
+}
+
 int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
 	struct report *report, struct err *err)
 {
@@ -445,6 +455,8 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	if (task->spec->net != (int)keeper->template->base.plan.net)
 		return err_set(err, ERR_INVALID, "--net: this keeper's cells have '%s'",
 			net_mode_names[keeper->template->base.plan.net]);
+	if (!is_same_list(&task->spec->commands, &keeper->commands))
+		return err_set(err, ERR_INVALID, "--commands: this keeper's cells have others");
 	cell_free(take_ptr(&keeper->last));
 	keeper->last = choose_cell(keeper, task);
 	result->is_warm = keeper->last->page != NULL;

@@ -25,6 +25,7 @@ struct keeper {
 	bool has_spare_group;
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
+	struct strings commands;        /* what the template is restricted to */
 	struct template_page *template; /* owned; its report tells how the template was raised */
 	struct cell *parked;            /* owned; raised, and waiting at its gate for a task */
 	struct cell

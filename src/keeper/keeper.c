@@ -11,6 +11,7 @@
 
 #include "base/own.h"
 #include "keeper/cell.h"
+#include "keeper/programs.h"
 
 enum { ROOTLESS_UID = 1000 }; /* what an ordinary user is called inside */
 
@@ -85,6 +86,9 @@ static int leave_out(
 		plan->wanted &= ~bit(id);
 		has_cgroup &= id != STEP_CGROUP;
 	}
+	if (plan->is_restricted && !(plan->wanted & bit(STEP_LANDLOCK)))
+		return err_set(err, ERR_INVALID, "--commands: needs the layer 'landlock'; %s",
+			jail_steps[STEP_LANDLOCK].fix);
 	if (spec->cpus_milli > 0 && !has_cgroup)
 		return err_set(err, ERR_MISSING,
 			"--cpus: needs the layer 'cgroup', which is not active here; %s",
@@ -110,7 +114,6 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec, c
 	plan->host_gid = getegid();
 	plan->is_resident = keeper->is_resident;
 	plan->net = (enum net_mode)spec->net;
-	plan->wanted = jail_steps_of(plan->mode, plan->net);
 	plan->disk = spec->disk;
 	plan->inodes = spec->inodes;
 	plan->pids = spec->pids;
@@ -125,6 +128,8 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec, c
 		return err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs);
 	if (runtime && !realpath(runtime, template->runtime))
 		return err_sys(err, errno, "open the runtime '%s'", runtime);
+	TRY(programs_find(template, spec, err));
+	plan->wanted = jail_steps_of_plan(plan);
 	TRY(fill_mounts(template, &spec->ro, false, err));
 	TRY(fill_mounts(template, &spec->rw, true, err));
 	TRY(read_fault(plan, err));
@@ -174,6 +179,8 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 	keeper->template = page;
 	struct plan *plan = &keeper->template->base.plan;
 	TRY(fill_template(keeper, spec, runtime, keeper->template, err));
+	for (size_t i = 0; i < spec->commands.count; i++)
+		strings_add(&keeper->commands, spec->commands.items[i]);
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
 	return zygote_template(&keeper->zygote, page_fd, err);
@@ -303,6 +310,7 @@ void keeper_close(struct keeper *keeper)
 	slot_free(&keeper->slot);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));
+	strings_done(&keeper->commands);
 	free(keeper);
 }
 

@@ -198,6 +198,8 @@ void cell_describe(const struct cell *cell, const struct report *report)
 			add_text(result, name, plan->has_full_proc ? "masked" : "pid");
 		else if (id == STEP_UID) /* as the host sees it */
 			add_number(result, name, plan->mode == MODE_ROOT ? plan->uid : geteuid());
+		else if (id == STEP_COMMANDS && is_raised)
+			add_number(result, name, (int64_t)cell->task->spec->commands.count);
 		else if (id == STEP_LANDLOCK)
 			add_number(result, name, is_raised ? outcome->value : 0);
 		else

@@ -204,7 +204,8 @@ static int add_names(const struct change *change)
 {
 	const char *text = change->text;
 	size_t len = strlen(text);
-	if (strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-,") < len)
+	if (strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.,[") <
+		len)
 		return refuse(change, "is not a list of names");
 	if (len == 0 || text[0] == ',' || text[len - 1] == ',' || strstr(text, ",,"))
 		return refuse(change, "has an empty name");

@@ -12,6 +12,8 @@ enum {
 	LIMIT_SPEC_DEPTH = 8,
 	LIMIT_NAMES = 64,         /* layers in --require and --without, each */
 	LIMIT_MOUNTS = 32,        /* --ro and --rw together */
+	LIMIT_COMMANDS = 64,      /* programs in --commands */
+	LIMIT_COMMAND_NAME = 64,  /* bytes of the name of one */
 	LIMIT_FILES = 256,        /* --file and --out, each */
 	LIMIT_TREE_DEPTH = 64,    /* directories walked when copying in or out */
 	LIMIT_TREE_FILES = 10000, /* files copied in or out by one run */

@@ -79,6 +79,8 @@ struct spec {
 	char *rootfs; /* "host" or a directory */
 	struct strings require;
 	struct strings without;
+	struct strings commands; /* the only programs there are; empty: all of the root's */
+	const char *interpreter; /* borrowed; runs the code and is there, too; NULL: none */
 	bool cold;
 
 	uint64_t given; /* bit i: spec_fields[i] was set by the asker, not by default */

@@ -271,11 +271,47 @@ static int check_files(const struct spec *spec, struct strings *seen, struct err
 	return 0;
 }
 
+static bool is_command(const char *name)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789_-+.[";
+	size_t len = strspn(name, allowed);
+	return len > 0 && name[len] == '\0' && len < LIMIT_COMMAND_NAME && name[0] != '-' &&
+	       strspn(name, ".") < len;
+}
+
+static bool has_command(const struct spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->commands.count; i++)
+		if (strcmp(spec->commands.items[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int check_commands(const struct spec *spec, struct err *err)
+{
+	for (size_t i = 0; i < spec->commands.count; i++)
+		if (!is_command(spec->commands.items[i]))
+			return refuse("commands", spec->commands.items[i],
+				"is not the name of a program (letters, digits, _ - + . and no "
+				"directory)",
+				ERR_INVALID, err);
+	if (spec->commands.count == 0 || spec->exec.count == 0)
+		return 0;
+	const char *slash = strrchr(spec->exec.items[0], '/');
+	const char *name = slash ? slash + 1 : spec->exec.items[0];
+	if (has_command(spec, name))
+		return 0;
+	return refuse(
+		"commands", name, "is to be executed, but is not in the list", ERR_INVALID, err);
+}
+
 int spec_check(const struct spec *spec, struct err *err)
 {
 	struct strings mounts = { 0 }, files = { 0 };
 	TRY(check_what_to_run(spec, err));
 	TRY(check_job(spec, err));
+	TRY(check_commands(spec, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);
 	if (r == 0)
 		r = check_mounts("rw", &spec->rw, &mounts, err);

@@ -143,6 +143,7 @@ WORKS = {
     "rootfs": [plain("--rootfs", "host")],
     "require": [plain("--require", "seccomp,pid_namespace"),
                 plain("--require", "seccomp", "--require", "no_new_privs")],
+    "commands": [plain("--commands", "ls,cat")],
     "without": [plain("--without", "landlock")],
     "cold": [plain("--cold")],
     "exec": [works_exec],
@@ -207,6 +208,7 @@ REFUSED = {
     "provider": ["locl", "", "nobody"],
     "rootfs": ["/nowhere/to/be/found", "relative", "", "/etc/hostname"],
     "require": ["seccmp", "", ",", "seccomp,,x"],
+    "commands": ["", "ls,", "bin/ls", "..", "no-such-program", "ls cat"],
     "without": ["seccomp", "landlok", "", "pid_namespace"],
     "spec": ["/nowhere/to/be/found", ""],
 }

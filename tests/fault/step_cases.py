@@ -28,7 +28,7 @@ def layer_names():
 def prepare(person):
     os.makedirs(person.path("d"))
     person.own(person.path("d"))
-    return ["--net", "loopback", "--rw", "d:/data", "--file", "/etc/hostname:x"]
+    return ["--net", "loopback", "--rw", "d:/data", "--file", "/etc/hostname:x", "--commands", "ls"]
 
 
 def marker_is_there(person):

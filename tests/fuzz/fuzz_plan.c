@@ -52,7 +52,8 @@ static void lay_patches(struct template_page *template, const uint8_t *data, siz
 	}
 	/* a bool that is neither true nor false is not what this looks for */
 	struct plan *plan = &template->base.plan;
-	bool *const flags[] = { &plan->is_resident, &plan->is_probe, &plan->has_full_proc };
+	bool *const flags[] = { &plan->is_resident, &plan->is_probe, &plan->has_full_proc,
+		&plan->is_restricted };
 	for (size_t i = 0; i < COUNT_OF(flags); i++) {
 		unsigned char byte;
 		memcpy(&byte, flags[i], 1);
@@ -70,9 +71,10 @@ static void check_plan(const struct plan *plan)
 	MUST(plan->uid != 0 && plan->gid != 0);
 	MUST(plan->disk > 0 && plan->inodes > 0 && plan->pids > 0 && plan->memory > 0);
 	const uint64_t optional = UINT64_C(1) << STEP_CGROUP | UINT64_C(1) << STEP_LANDLOCK;
-	uint64_t missing = jail_steps_of(plan->mode, plan->net) & ~plan->wanted & ~optional;
+	MUST(!plan->is_restricted || (plan->wanted & UINT64_C(1) << STEP_LANDLOCK));
+	uint64_t missing = jail_steps_of_plan(plan) & ~plan->wanted & ~optional;
 	MUST(plan->is_probe || missing == 0);
-	MUST((plan->wanted & ~jail_steps_of(plan->mode, plan->net)) == 0);
+	MUST((plan->wanted & ~jail_steps_of_plan(plan)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -91,7 +93,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_plan(&template->base.plan);
 	if (jail_check_template(template, &err) < 0)
 		return 0;
-	MUST(template->mount_count <= LIMIT_MOUNTS);
+	MUST(template->mount_count <= LIMIT_MOUNTS && template->program_count <= LIMIT_PROGRAMS);
+	MUST(template->base.plan.is_restricted == (template->program_count > 0));
+	for (size_t i = 0; i < template->program_count; i++)
+		MUST(template->programs[i][0] == '/' &&
+			memchr(template->programs[i], '\0', LIMIT_PROGRAM_PATH));
 	MUST(template->rootfs[0] == '/');
 	MUST(memchr(template->rootfs, '\0', sizeof(template->rootfs)));
 	for (size_t i = 0; i < template->mount_count; i++) {

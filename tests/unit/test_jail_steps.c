@@ -108,7 +108,7 @@ TEST(a_mode_has_its_steps_and_not_the_other_modes)
 {
 	const uint64_t users = bit(STEP_USER_NAMESPACE) | bit(STEP_CELL_USER_NAMESPACE) |
 			       bit(STEP_NO_NESTED_NAMESPACES);
-	const uint64_t all = (bit(STEP_ID_COUNT) - 1) & ~bit(STEP_NONE);
+	const uint64_t all = (bit(STEP_ID_COUNT) - 1) & ~bit(STEP_NONE) & ~bit(STEP_COMMANDS);
 	ASSERT_EQ(jail_steps_of(MODE_ROOTLESS, NET_LOOPBACK), all);
 	ASSERT_EQ(jail_steps_of(MODE_ROOT, NET_LOOPBACK), all & ~users);
 	ASSERT_EQ(jail_steps_of(MODE_ROOTLESS, NET_NONE), all & ~bit(STEP_LOOPBACK));
@@ -232,6 +232,52 @@ TEST(a_plan_with_walls_of_another_kind_is_refused)
 		plan.wanted = jail_steps_of(MODE_ROOT, NET_NONE) | foreign[i];
 		check_refused(&plan, "walls of another kind");
 	}
+}
+
+TEST(a_plan_with_few_programs_has_the_walls_for_it)
+{
+	struct err err = { 0 };
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	plan.wanted |= bit(STEP_COMMANDS);
+	check_refused(&plan, "walls of another kind");
+	plan.is_restricted = true;
+	ASSERT_OK(jail_check_plan(&plan, &err));
+	ASSERT_EQ(jail_steps_of_plan(&plan), plan.wanted);
+	plan.wanted &= ~bit(STEP_LANDLOCK);
+	check_refused(&plan, "without Landlock");
+	plan.wanted = jail_steps_of(MODE_ROOT, NET_NONE);
+	check_refused(&plan, "without all its walls");
+}
+
+static void restrict_template(struct template_page *template, uint32_t count)
+{
+	template->base.plan.is_restricted = true;
+	template->base.plan.wanted |= bit(STEP_COMMANDS);
+	template->program_count = count;
+	for (uint32_t i = 0; i < count && i < LIMIT_PROGRAMS; i++)
+		(void)snprintf(template->programs[i], LIMIT_PROGRAM_PATH, "/usr/bin/p%u", i);
+}
+
+TEST(a_template_names_its_programs_or_is_refused)
+{
+	struct err err = { 0 };
+	auto_free struct template_page *template = good_template();
+	restrict_template(template, LIMIT_PROGRAMS);
+	ASSERT_OK(jail_check_template(template, &err));
+	restrict_template(template, LIMIT_PROGRAMS + 1);
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	restrict_template(template, 0);
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	restrict_template(template, 2);
+	(void)snprintf(template->programs[1], LIMIT_PROGRAM_PATH, "/usr/bin/../../x");
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	restrict_template(template, 2);
+	memset(template->loader, '/', sizeof(template->loader));
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
+	memset(template->loader, 0, sizeof(template->loader));
+	template->base.plan.is_restricted = false;
+	template->base.plan.wanted &= ~bit(STEP_COMMANDS);
+	ASSERT_FAIL(jail_check_template(template, &err), ERR_BROKEN);
 }
 
 TEST(a_plan_with_too_many_cgroups_is_refused)

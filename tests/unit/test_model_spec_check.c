@@ -207,3 +207,36 @@ TEST(spec_check_keeps_outs_beneath_the_home)
 	ASSERT_FAIL(check_with("out", "/etc/*"), ERR_INVALID);
 	ASSERT_FAIL(check_with("out", "/home/user"), ERR_INVALID);
 }
+
+TEST(commands_are_names_of_programs_without_a_directory)
+{
+	static const char *const good[] = { "ls,find,grep", "g++", "[", "python3.11", "a_b-c" };
+	static const char *const bad[] = { ".", "..", "-rf", "ls,...", "x,-x" };
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		ASSERT_OK(check_with("commands", good[i]));
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		ASSERT_FAIL(check_with("commands", bad[i]), ERR_INVALID);
+		ASSERT_HAS(err.text, "is not the name of a program");
+	}
+	struct spec spec;
+	init_with_code(&spec);
+	ASSERT_FAIL(spec_set(&spec, spec_flag("commands"), "bin/ls", &err), ERR_INVALID);
+	ASSERT_FAIL(spec_set(&spec, spec_flag("commands"), "ls,,cat", &err), ERR_INVALID);
+	strings_add(&spec.commands, "bin/ls"); /* as JSON would */
+	ASSERT_FAIL(spec_check(&spec, &err), ERR_INVALID);
+	spec_done(&spec);
+}
+
+TEST(a_program_to_be_executed_is_one_of_the_commands)
+{
+	struct spec spec;
+	spec_init(&spec);
+	set(&spec, "commands", "ls");
+	strings_add(&spec.exec, "cat");
+	ASSERT_FAIL(spec_check(&spec, &err), ERR_INVALID);
+	ASSERT_HAS(err.text, "'cat' is to be executed, but is not in the list");
+	strings_done(&spec.exec);
+	strings_add(&spec.exec, "/usr/bin/ls");
+	ASSERT_OK(spec_check(&spec, &err));
+	spec_done(&spec);
+}
