@@ -44,8 +44,6 @@ LANGUAGES = {
     },
 }
 
-ELSEWHERE = {"sql"}  # has claims of its own in tests/runners
-
 
 def available(person):
     listed = json.loads(person.call("languages", "--json").ok().out)
