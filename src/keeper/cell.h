@@ -82,6 +82,7 @@ struct cell {
 	struct init_message end;
 	int64_t started_us, ended_us, deadline_us;
 	int64_t sampled_cpu_us, sampled_memory, sampled_processes;
+	int64_t next_pulse_us; /* 0: not ready yet */
 };
 
 /* keeper.c: asks the zygote for an init, which a v2 group must be there for already. */

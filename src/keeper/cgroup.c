@@ -188,6 +188,13 @@ int64_t cgroup_cpu_us(const struct cgroup *group)
 	return ns < 0 ? -1 : ns / 1000;
 }
 
+int64_t cgroup_memory(const struct cgroup *group)
+{
+	bool is_v2 = group->site->kind == CGROUP_V2;
+	return read_number(dir_of(group, CGROUP_MEMORY),
+		is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL);
+}
+
 void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage)
 {
 	bool is_v2 = group->site->kind == CGROUP_V2;

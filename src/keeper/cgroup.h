@@ -67,6 +67,7 @@ struct cgroup_usage {
 
 void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage);
 int64_t cgroup_cpu_us(const struct cgroup *group);
+int64_t cgroup_memory(const struct cgroup *group); /* now, in bytes; -1: not known */
 
 /* The cell is dead: removes its groups. */
 void cgroup_remove(struct cgroup *group);

@@ -18,6 +18,13 @@
 
 enum { STREAM_OUT = 0, STREAM_ERR, STREAM_COUNT };
 
+/* How a run is doing. */
+struct pulse {
+	int64_t elapsed_us, timeout_ms;
+	int64_t memory;       /* bytes; -1: not known */
+	int64_t output_bytes; /* of both streams */
+};
+
 /* Where output goes while it comes. `render` turns a chunk into what is written to
  * fds[stream]; both streams may share one descriptor. A slow reader slows the cell, never the
  * deadline. */
@@ -27,6 +34,9 @@ struct outlet {
 		void *context, int stream, const char *data, size_t len, struct buf *pending);
 	/* What a runner said, as an event; NULL: nobody follows. */
 	void (*announce)(void *context, const struct message *message, struct buf *pending);
+	/* Called a few times each second after the first, while nothing waits to be written; NULL:
+	 * nobody looks. */
+	void (*tick)(void *context, const struct pulse *pulse);
 	void *context;
 };
 

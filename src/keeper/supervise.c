@@ -34,6 +34,8 @@ enum {
 	SAMPLE_EVERY_US = 20000,
 	CPU_LOOK_MIN_US = 5000,
 	CPU_LOOK_MAX_US = 100000,
+	PULSE_FIRST_US = 1000000,
+	PULSE_EVERY_US = 250000,
 	OUTLET_CHUNK = 4096, /* a pipe that polls writable takes this much without blocking */
 };
 
@@ -329,6 +331,28 @@ static void look_around(struct cell *cell)
 		end_for(cell, CAUSE_MEMORY);
 }
 
+/* Tells who waits how the run is doing. Returns how long poll may wait until the next time. */
+static int64_t tell_pulse(struct cell *cell)
+{
+	const struct outlet *outlet = &cell->task->outlet;
+	int64_t now_us = clock_us();
+	if (cell->next_pulse_us == 0)
+		cell->next_pulse_us = now_us + PULSE_FIRST_US;
+	if (now_us < cell->next_pulse_us)
+		return cell->next_pulse_us - now_us;
+	cell->next_pulse_us = now_us + PULSE_EVERY_US;
+	if (cell->pending[STREAM_OUT].len > 0 || cell->pending[STREAM_ERR].len > 0)
+		return PULSE_EVERY_US;
+	const struct pulse pulse = {
+		.elapsed_us = now_us - (cell->deadline_us - cell->task->spec->timeout_ms * 1000),
+		.timeout_ms = cell->task->spec->timeout_ms,
+		.memory = cell->has_group ? cgroup_memory(&cell->group) : cell->sampled_memory,
+		.output_bytes = cell->captures[STREAM_OUT].total + cell->captures[STREAM_ERR].total,
+	};
+	outlet->tick(outlet->context, &pulse);
+	return PULSE_EVERY_US;
+}
+
 /* Looks at the clock, the CPU used and, without a cgroup, the memory. Returns how long poll may
  * wait until the next look. */
 static int64_t check_limits(struct cell *cell)
@@ -354,6 +378,10 @@ static int64_t check_limits(struct cell *cell)
 		int64_t look = cpu_left / sysconf(_SC_NPROCESSORS_ONLN);
 		look = look < CPU_LOOK_MIN_US ? CPU_LOOK_MIN_US : look;
 		look = look > CPU_LOOK_MAX_US ? CPU_LOOK_MAX_US : look;
+		left_us = left_us < look ? left_us : look;
+	}
+	if (cell->task->outlet.tick) {
+		int64_t look = tell_pulse(cell);
 		left_us = left_us < look ? left_us : look;
 	}
 	return left_us;
