@@ -10,13 +10,19 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/show.h"
+#include "cli/view.h"
 #include "engine/engine.h"
+#include "model/units.h"
 #include "wire/utf8.h"
 
 struct run_line {
 	struct spec spec;
 	bool is_json, is_stream, is_explain, is_exec;
 	char *spec_file; /* borrowed */
+	enum colour_wish colour;
+	int64_t rows; /* of a table; 0: as many as fit the eye */
 };
 
 static const struct cli_option run_options[] = {
@@ -27,6 +33,11 @@ static const struct cli_option run_options[] = {
 	{ .flag = "spec",
 		.metavar = "FILE",
 		.help = "read the settings as JSON first, - for stdin" },
+	{ .flag = "color",
+		.metavar = "WHEN",
+		.help = "colours, tables and pictures: auto (on a terminal), always, never "
+			"[auto]" },
+	{ .flag = "rows", .metavar = "N", .help = "most rows of a table shown on a terminal [20]" },
 };
 
 static const char run_examples[] = "  hotcell run script.py input.txt\n"
@@ -36,10 +47,29 @@ static const char run_examples[] = "  hotcell run script.py input.txt\n"
 				   "  hotcell run --file data.csv --out '*.png:plots' plot.py\n"
 				   "  hotcell run --exec -- ls -la /\n";
 
+static int take_colour(struct run_line *line, const char *value, struct err *err)
+{
+	for (int i = 0; i < COLOUR_WISH_COUNT; i++) {
+		if (strcmp(value, colour_wish_names[i]) != 0)
+			continue;
+		line->colour = (enum colour_wish)i;
+		return 0;
+	}
+	return err_set(err, ERR_INVALID,
+		"--color: '%.40s' is not auto, always or never, for example --color never", value);
+}
+
+static int take_rows(struct run_line *line, const char *value, struct err *err)
+{
+	if (units_parse_count(value, &line->rows) < 0 || line->rows < 1)
+		return err_set(err, ERR_INVALID,
+			"--rows: '%.40s' is not a count from 1, for example --rows 100", value);
+	return 0;
+}
+
 static int take_option(void *context, const char *flag, const char *value, struct err *err)
 {
 	struct run_line *line = context;
-	(void)err;
 	if (strcmp(flag, "exec") == 0)
 		line->is_exec = true;
 	else if (strcmp(flag, "json") == 0)
@@ -50,6 +80,10 @@ static int take_option(void *context, const char *flag, const char *value, struc
 		line->is_explain = true;
 	else if (strcmp(flag, "spec") == 0)
 		line->spec_file = (char *)value;
+	else if (strcmp(flag, "color") == 0)
+		return take_colour(line, value, err);
+	else if (strcmp(flag, "rows") == 0)
+		return take_rows(line, value, err);
 	return 0;
 }
 
@@ -60,7 +94,16 @@ struct rendering {
 	bool is_terminal[STREAM_COUNT];
 	struct utf8_visible views[STREAM_COUNT];
 	struct utf8_stream streams[STREAM_COUNT];
+	struct show show;
+	struct progress progress;
 };
+
+static void tick(void *context, const struct pulse *pulse)
+{
+	struct rendering *rendering = context;
+	if (!rendering->show.is_midline)
+		progress_draw(&rendering->progress, pulse);
+}
 
 static void render_plain(
 	void *context, int stream, const char *data, size_t len, struct buf *pending)
@@ -71,6 +114,8 @@ static void render_plain(
 		return;
 	}
 	size_t safe_len = 0;
+	progress_erase(&rendering->progress);
+	rendering->show.is_midline = len > 0 && data[len - 1] != '\n';
 	auto_free char *safe = utf8_visible_push(&rendering->views[stream], data, len, &safe_len);
 	(void)buf_append(pending, safe, safe_len);
 }
@@ -115,6 +160,21 @@ static void finish_rendering(struct rendering *rendering, bool is_stream, int in
 	}
 }
 
+static void prepare_show(
+	const struct run_line *line, struct rendering *rendering, struct outlet *outlet)
+{
+	struct show *show = &rendering->show;
+	term_look(&show->out, STDOUT_FILENO, line->colour);
+	term_look(&show->err, STDERR_FILENO, line->colour);
+	show->max_rows = line->rows > 0 ? (size_t)line->rows : VIEW_ROWS;
+	/* where a person types, the line is theirs */
+	bool is_typed = line->spec.stdin_path && strcmp(line->spec.stdin_path, "-") == 0 &&
+			isatty(STDIN_FILENO);
+	rendering->progress = (struct progress){ .term = &show->err,
+		.is_wanted = show->err.is_terminal && !show->err.is_dumb && !is_typed };
+	outlet->tick = rendering->progress.is_wanted ? tick : NULL;
+}
+
 static void choose_outlet(
 	const struct run_line *line, struct rendering *rendering, struct outlet *outlet)
 {
@@ -128,6 +188,8 @@ static void choose_outlet(
 	outlet->fds[STREAM_ERR] = is_events ? STDOUT_FILENO : STDERR_FILENO;
 	rendering->is_terminal[STREAM_OUT] = isatty(STDOUT_FILENO);
 	rendering->is_terminal[STREAM_ERR] = isatty(STDERR_FILENO);
+	if (!is_events)
+		prepare_show(line, rendering, outlet);
 }
 
 /* Signals that end a run; not those our caller ignores, as nohup does. */
@@ -208,32 +270,6 @@ static void print_explain(const struct report *report)
 	}
 }
 
-static void print_words(const struct result *result)
-{
-	char line[1024];
-	if (result->status != STATUS_OK && result->status != STATUS_ERROR &&
-		result->status != STATUS_SETUP_ERROR && result->error.message)
-		(void)fprintf(stderr, "hotcell: %s: %s\n", run_status_names[result->status],
-			utf8_line(result->error.message, line, sizeof(line)));
-	for (size_t i = 0; i < result->denial_count; i++) {
-		const struct denial *denial = &result->denials[i];
-		if (denial->option[0] == '\0' && result->status == STATUS_OK)
-			continue;
-		(void)fprintf(stderr, "hotcell: stopped by %s: %s%s%s%s%s\n", denial->layer,
-			denial->operation, denial->target[0] ? " " : "",
-			utf8_line(denial->target, line, sizeof(line)),
-			denial->option[0] ? "; to allow it: " : "", denial->option);
-	}
-	for (size_t i = 0; i < result->warning_count; i++)
-		(void)fprintf(stderr, "hotcell: %s\n",
-			utf8_line(result->warnings[i], line, sizeof(line)));
-	for (size_t i = 0; i < result->file_count; i++)
-		if (result->files[i].refused)
-			(void)fprintf(stderr, "hotcell: --out: '%s' was not taken: %s\n",
-				utf8_line(result->files[i].path, line, sizeof(line)),
-				result->files[i].refused);
-}
-
 /* 0, or -errno when the result did not reach its reader. */
 static int print_result(const struct run_line *line, const struct result *result,
 	struct rendering *rendering, int interrupt_fd)
@@ -285,15 +321,20 @@ static int run_spec(struct run_line *line)
 	int told = 0;
 	int r = engine_run(&line->spec, &wishes, &result, &report, &rest, &err);
 	forget_interrupts(wishes.interrupt_fd);
+	progress_erase(&rendering.progress);
 	finish_rendering(&rendering, line->is_stream, wishes.interrupt_fd);
 	if (line->is_explain)
 		print_explain(&report);
 	if (r < 0)
 		(void)cli_fail(&err);
-	if (line->is_json)
+	if (line->is_json) {
+		show_note_cuts(&result);
 		told = print_result(line, &result, &rendering, wishes.interrupt_fd);
-	else
-		print_words(&result);
+	} else {
+		rendering.show.interrupt_fd = wishes.interrupt_fd;
+		show_values(&rendering.show, &result);
+		show_words(&rendering.show, &result);
+	}
 	int status = judge_telling(told, result_exit_code(&result));
 	engine_clean(&rest);
 	own_close(&wishes.interrupt_fd);

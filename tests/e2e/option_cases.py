@@ -151,6 +151,8 @@ WORKS = {
     "stream": [works_stream],
     "explain": [works_explain],
     "spec": [works_spec],
+    "color": [plain("--color", "auto"), plain("--color", "always"), plain("--color", "never")],
+    "rows": [plain("--rows", "100")],
     "help": [lambda person: contains(person.run("--help").ok().out, "usage:", "help")],
 }
 
@@ -211,6 +213,8 @@ REFUSED = {
     "commands": ["", "ls,", "bin/ls", "..", "no-such-program", "ls cat"],
     "without": ["seccomp", "landlok", "", "pid_namespace"],
     "spec": ["/nowhere/to/be/found", ""],
+    "color": ["blue", "", "AUTO"],
+    "rows": ["0", "-1", "many", ""],
 }
 
 
