@@ -275,12 +275,13 @@ deps: ## install the Debian packages that building needs
 
 run: ## build, then show hotcell at work
 	@tools/deps build run
+	@tools/deps pictures || echo 'deps: pictures will be told of, not shown'
 	@$(submake) all
 	@HOTCELL=$(abspath $(BUILD))/hotcell tools/demo
 
 test: ## run every test this machine can run
 	@tools/deps build run
-	@tools/deps test || echo 'deps: tests that need them will be skipped'
+	@tools/deps test pictures || echo 'deps: tests that need them will be skipped'
 	@$(submake) all tests
 	@BUILD=$(BUILD) tools/test-run
 
@@ -324,7 +325,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
 	cd $(BUILD)/runtimes && find . -type f -perm -100 -exec install -D -m 755 {} \
 		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
-	cd docs && find . -name '*.md' -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/doc/hotcell/{} \;
+	cd docs && find . \( -name '*.md' -o -name '*.png' \) -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/doc/hotcell/{} \;
 	install -m 644 README.md NEWS LICENSE $(DESTDIR)$(PREFIX)/share/doc/hotcell/
 	test ! -f man/hotcell.1 || \
 		install -D -m 644 man/hotcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
