@@ -71,23 +71,23 @@ void channel_send(struct channel *channel, const struct buf *frame)
 static void write_table(struct buf *buf, const struct rows *rows, struct value *values)
 {
 	char total[64];
-	text_put(buf, "{\"columns\":[");
+	text_add(buf, "{\"columns\":[");
 	for (size_t i = 0; i < rows->column_count; i++) {
-		text_put(buf, i ? "," : "");
+		text_add(buf, i ? "," : "");
 		value_write_json_text(buf, rows->names[i], strlen(rows->names[i]));
 	}
-	text_put(buf, "],\"rows\":[");
+	text_add(buf, "],\"rows\":[");
 	for (size_t i = 0; i < rows->kept_count; i++) {
 		rows_get(rows, i, values);
-		text_put(buf, i ? ",[" : "[");
+		text_add(buf, i ? ",[" : "[");
 		for (size_t k = 0; k < rows->column_count; k++) {
-			text_put(buf, k ? "," : "");
+			text_add(buf, k ? "," : "");
 			value_write_json(buf, &values[k]);
 		}
-		text_put(buf, "]");
+		text_add(buf, "]");
 	}
 	(void)snprintf(total, sizeof(total), "],\"total_rows\":%" PRId64 "}", rows->total);
-	text_put(buf, total);
+	text_add(buf, total);
 }
 
 static void write_text(
@@ -102,10 +102,10 @@ static void write_text(
 		rows_get(rows, i, values);
 		table_write_row(&table, buf, values);
 		if (i + 1 < rows->kept_count && buf->len >= ROWS_TEXT_BYTES)
-			text_put(buf, "…\n");
+			text_add(buf, "…\n");
 	}
 	if ((int64_t)rows->kept_count < rows->total)
-		text_put(buf, "…\n");
+		text_add(buf, "…\n");
 	table_write_foot(&table, buf);
 	buf->len -= buf->len > 0; /* the empty line is for what follows on a terminal */
 	table_done(&table);
@@ -115,11 +115,11 @@ static void write_html_text(struct buf *buf, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '<')
-			text_put(buf, "&lt;");
+			text_add(buf, "&lt;");
 		else if (text[i] == '>')
-			text_put(buf, "&gt;");
+			text_add(buf, "&gt;");
 		else if (text[i] == '&')
-			text_put(buf, "&amp;");
+			text_add(buf, "&amp;");
 		else
 			text_put_bytes(buf, text + i, 1);
 	}
@@ -130,39 +130,39 @@ static void write_html_cell(struct buf *buf, const struct value *value)
 	auto_buf struct buf text;
 	buf_init(&text, TEXT_NO_CAP);
 	if (value->kind == VALUE_NULL) {
-		text_put(buf, "<td><em>NULL</em></td>");
+		text_add(buf, "<td><em>NULL</em></td>");
 		return;
 	}
 	value_write(&text, value, "");
-	text_put(buf, value_is_number(value) ? "<td style=\"text-align:right\">" : "<td>");
+	text_add(buf, value_is_number(value) ? "<td style=\"text-align:right\">" : "<td>");
 	write_html_text(buf, buf_text(&text), text.len);
-	text_put(buf, "</td>");
+	text_add(buf, "</td>");
 }
 
 static void write_html(struct buf *buf, const struct rows *rows, struct value *values)
 {
-	text_put(buf, "<table>\n<thead><tr>");
+	text_add(buf, "<table>\n<thead><tr>");
 	for (size_t i = 0; i < rows->column_count; i++) {
-		text_put(buf, "<th>");
+		text_add(buf, "<th>");
 		write_html_text(buf, rows->names[i], strlen(rows->names[i]));
-		text_put(buf, "</th>");
+		text_add(buf, "</th>");
 	}
-	text_put(buf, "</tr></thead>\n<tbody>\n");
+	text_add(buf, "</tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < rows->kept_count; i++) {
 		rows_get(rows, i, values);
-		text_put(buf, "<tr>");
+		text_add(buf, "<tr>");
 		for (size_t k = 0; k < rows->column_count; k++)
 			write_html_cell(buf, &values[k]);
-		text_put(buf, "</tr>\n");
+		text_add(buf, "</tr>\n");
 	}
-	text_put(buf, "</tbody>\n</table>");
+	text_add(buf, "</tbody>\n</table>");
 }
 
 static void put_member(struct buf *buf, const char *name, const struct buf *text)
 {
-	text_put(buf, buf->len > 1 ? ",\"" : "\"");
-	text_put(buf, name);
-	text_put(buf, "\":");
+	text_add(buf, buf->len > 1 ? ",\"" : "\"");
+	text_add(buf, name);
+	text_add(buf, "\":");
 	value_write_json_text(buf, buf_text(text), text->len);
 }
 
@@ -180,21 +180,21 @@ void channel_write_rows(struct buf *buf, const struct rows *rows, const char *nu
 	write_html(&html, rows, values);
 	bool has_table = !text_is_over(&table);
 	if (!has_table)
-		text_put(&text, "\n(too large to be sent as a table)");
-	text_put(buf, "{");
+		text_add(&text, "\n(too large to be sent as a table)");
+	text_add(buf, "{");
 	if (has_table) {
-		text_put(buf, "\"application/vnd.hotcell.table+json\":");
+		text_add(buf, "\"application/vnd.hotcell.table+json\":");
 		text_put_bytes(buf, table.data, table.len);
 	}
 	put_member(buf, "text/plain", &text);
 	if (has_table && !text_is_over(&html) && buf->len + 2 * html.len < ROOM)
 		put_member(buf, "text/html", &html);
-	text_put(buf, "}");
+	text_add(buf, "}");
 }
 
 static void put_text(struct buf *buf, const char *name, const char *text, size_t len)
 {
-	text_put(buf, name);
+	text_add(buf, name);
 	value_write_json_text(buf, text, len);
 }
 
@@ -210,11 +210,11 @@ void channel_send_error(struct channel *channel, const struct failing *failing)
 	put_text(&frame, "{\"event\":\"error\",\"kind\":", failing->kind, strlen(failing->kind));
 	put_text(&frame, ",\"name\":", failing->name, strlen(failing->name));
 	put_text(&frame, ",\"value\":", failing->value, strlen(failing->value));
-	text_put(&frame, place);
+	text_add(&frame, place);
 	put_text(&frame, ",\"traceback\":[{\"file\":", failing->file, strlen(failing->file));
-	text_put(&frame, place);
+	text_add(&frame, place);
 	put_text(&frame, ",\"source\":", failing->source, failing->source_len);
-	text_put(&frame, "}]}");
+	text_add(&frame, "}]}");
 	if (!text_is_over(&frame))
 		channel_send(channel, &frame);
 }

@@ -218,13 +218,13 @@ static void schema_of_database(struct shell *shell, const struct value *values, 
 {
 	struct buf *sql = context;
 	(void)shell;
-	text_put(sql, sql->len ? " UNION ALL " : "");
-	text_put(sql, "SELECT * FROM (SELECT sql FROM \"");
+	text_add(sql, sql->len ? " UNION ALL " : "");
+	text_add(sql, "SELECT * FROM (SELECT sql FROM \"");
 	for (size_t i = 0; i < values[0].len; i++) {
-		text_put(sql, values[0].data[i] == '"' ? "\"" : "");
+		text_add(sql, values[0].data[i] == '"' ? "\"" : "");
 		text_put_bytes(sql, values[0].data + i, 1);
 	}
-	text_put(sql, "\".sqlite_schema WHERE sql IS NOT NULL"
+	text_add(sql, "\".sqlite_schema WHERE sql IS NOT NULL"
 		      " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 		      " AND (?1 IS NULL OR tbl_name LIKE ?1) ORDER BY rowid)");
 }

@@ -8,12 +8,12 @@
 
 static void put_name(struct buf *buf, const char *name, size_t len)
 {
-	text_put(buf, "\"");
+	text_add(buf, "\"");
 	for (size_t i = 0; i < len; i++) {
-		text_put(buf, name[i] == '"' ? "\"" : "");
+		text_add(buf, name[i] == '"' ? "\"" : "");
 		text_put_bytes(buf, name + i, 1);
 	}
-	text_put(buf, "\"");
+	text_add(buf, "\"");
 }
 
 struct columns {
@@ -30,7 +30,7 @@ static void take_column(struct shell *shell, const struct value *values, void *c
 		columns->has_generated = true;
 		return;
 	}
-	text_put(&columns->names, columns->count++ ? "," : "");
+	text_add(&columns->names, columns->count++ ? "," : "");
 	put_name(&columns->names, values[0].data, values[0].len);
 }
 
@@ -46,7 +46,7 @@ static void print_insert(struct shell *shell, const struct value *values, void *
 	(void)shell;
 	inserting->line.len = 0;
 	for (size_t i = 0; i < inserting->column_count; i++) {
-		text_put(&inserting->line, i ? "," : "");
+		text_add(&inserting->line, i ? "," : "");
 		value_write_sql(&inserting->line, &values[i]);
 	}
 	(void)printf("%s VALUES(", buf_text(&inserting->head));
@@ -66,17 +66,17 @@ static bool dump_rows(struct shell *shell, const char *table)
 	buf_init(&inserting.line, TEXT_NO_CAP);
 	bool is_done = shell_each(shell, "SELECT name, hidden FROM pragma_table_xinfo(?1)", table,
 		take_column, &columns);
-	text_put(&inserting.head, "INSERT INTO ");
+	text_add(&inserting.head, "INSERT INTO ");
 	put_name(&inserting.head, table, strlen(table));
 	if (columns.has_generated) {
-		text_put(&inserting.head, "(");
-		text_put(&inserting.head, buf_text(&columns.names));
-		text_put(&inserting.head, ")");
+		text_add(&inserting.head, "(");
+		text_add(&inserting.head, buf_text(&columns.names));
+		text_add(&inserting.head, ")");
 	}
 	inserting.column_count = columns.count;
-	text_put(&sql, "SELECT ");
-	text_put(&sql, buf_text(&columns.names));
-	text_put(&sql, " FROM ");
+	text_add(&sql, "SELECT ");
+	text_add(&sql, buf_text(&columns.names));
+	text_add(&sql, " FROM ");
 	put_name(&sql, table, strlen(table));
 	if (is_done && columns.count > 0)
 		is_done = shell_each(shell, buf_text(&sql), NULL, print_insert, &inserting);
@@ -117,13 +117,13 @@ static void dump_sequence(struct shell *shell, const struct value *values, void 
 	(void)shell;
 	(void)context;
 	buf_init(&line, TEXT_NO_CAP);
-	text_put(&line, "DELETE FROM sqlite_sequence WHERE name = ");
+	text_add(&line, "DELETE FROM sqlite_sequence WHERE name = ");
 	value_write_sql(&line, &values[0]);
-	text_put(&line, ";\nINSERT INTO sqlite_sequence VALUES(");
+	text_add(&line, ";\nINSERT INTO sqlite_sequence VALUES(");
 	value_write_sql(&line, &values[0]);
-	text_put(&line, ",");
+	text_add(&line, ",");
 	value_write_sql(&line, &values[1]);
-	text_put(&line, ");\n");
+	text_add(&line, ");\n");
 	(void)fwrite(buf_text(&line), 1, line.len, stdout);
 }
 

@@ -146,9 +146,9 @@ static void show_line(const char *line, size_t len, size_t mark, struct buf *tex
 	buf_init(&left, TEXT_NO_CAP);
 	value_write_cell(&left, &before, "", &all, &is_cut);
 	*ret_mark = (start ? 3 : 0) + value_width(buf_text(&left), left.len);
-	text_put(text, start ? "..." : "");
+	text_add(text, start ? "..." : "");
 	value_write_cell(text, &part, "", &all, &is_cut);
-	text_put(text, start + shown < len ? "..." : "");
+	text_add(text, start + shown < len ? "..." : "");
 }
 
 static void print_place(struct shell *shell, const struct script *script, const struct place *place,

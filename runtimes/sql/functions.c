@@ -105,7 +105,7 @@ static void do_replace(sqlite3_context *context, int argc, sqlite3_value **argv)
 			break;
 		text_put_bytes(&result, text++, 1);
 	}
-	text_put(&result, text);
+	text_add(&result, text);
 	if (text_is_over(&result))
 		sqlite3_result_error_toobig(context);
 	else

@@ -98,12 +98,12 @@ static bool is_over(const struct csv *csv)
 
 static void put_name(struct buf *buf, const char *name)
 {
-	text_put(buf, "\"");
+	text_add(buf, "\"");
 	for (; *name; name++) {
-		text_put(buf, *name == '"' ? "\"" : "");
+		text_add(buf, *name == '"' ? "\"" : "");
 		text_put_bytes(buf, name, 1);
 	}
-	text_put(buf, "\"");
+	text_add(buf, "\"");
 }
 
 static bool execute(struct shell *shell, const char *sql)
@@ -118,16 +118,16 @@ static bool create_table(struct shell *shell, const struct csv *csv, const char 
 {
 	auto_buf struct buf sql;
 	buf_init(&sql, TEXT_NO_CAP);
-	text_put(&sql, "CREATE TABLE ");
+	text_add(&sql, "CREATE TABLE ");
 	put_name(&sql, table);
 	for (size_t i = 0; i < csv->count; i++) {
 		char name[32];
 		(void)snprintf(name, sizeof(name), "column%zu", i + 1);
-		text_put(&sql, i ? "," : "(");
+		text_add(&sql, i ? "," : "(");
 		put_name(&sql, field_len(csv, i) ? field(csv, i) : name);
-		text_put(&sql, " ANY");
+		text_add(&sql, " ANY");
 	}
-	text_put(&sql, ")");
+	text_add(&sql, ")");
 	return execute(shell, buf_text(&sql));
 }
 
@@ -163,11 +163,11 @@ static sqlite3_stmt *prepare_insert(struct shell *shell, const char *table, size
 	auto_buf struct buf sql;
 	sqlite3_stmt *statement = NULL;
 	buf_init(&sql, TEXT_NO_CAP);
-	text_put(&sql, "INSERT INTO ");
+	text_add(&sql, "INSERT INTO ");
 	put_name(&sql, table);
 	for (size_t i = 0; i < count; i++)
-		text_put(&sql, i ? ",?" : " VALUES(?");
-	text_put(&sql, ")");
+		text_add(&sql, i ? ",?" : " VALUES(?");
+	text_add(&sql, ")");
 	if (sqlite3_prepare_v2(shell->db, buf_text(&sql), -1, &statement, NULL) != SQLITE_OK)
 		(void)shell_fail(shell, "%s", sqlite3_errmsg(shell->db));
 	return statement;

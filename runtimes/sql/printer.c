@@ -52,13 +52,13 @@ static void put_csv(struct buf *line, const char *text, size_t len)
 		text_put_bytes(line, text, len);
 		return;
 	}
-	text_put(line, "\"");
+	text_add(line, "\"");
 	for (size_t i = 0; i < len; i++) {
 		text_put_bytes(line, text + i, 1);
 		if (text[i] == '"')
-			text_put(line, "\"");
+			text_add(line, "\"");
 	}
-	text_put(line, "\"");
+	text_add(line, "\"");
 }
 
 /* In CSV NULL is an empty field, and an empty text is one in quotes. */
@@ -68,26 +68,26 @@ static void write_csv(struct printer *printer, const struct value *values)
 		auto_buf struct buf text;
 		buf_init(&text, TEXT_NO_CAP);
 		value_write(&text, &values[i], "");
-		text_put(&printer->line, i ? "," : "");
+		text_add(&printer->line, i ? "," : "");
 		if (values[i].kind == VALUE_TEXT && values[i].len == 0)
-			text_put(&printer->line, "\"\"");
+			text_add(&printer->line, "\"\"");
 		else
 			put_csv(&printer->line, buf_text(&text), text.len);
 	}
-	text_put(&printer->line, "\n");
+	text_add(&printer->line, "\n");
 }
 
 static void write_json(struct printer *printer, const struct value *values)
 {
 	const struct rows *rows = printer->rows;
-	text_put(&printer->line, printer->has_begun ? ",\n{" : "[{");
+	text_add(&printer->line, printer->has_begun ? ",\n{" : "[{");
 	for (size_t i = 0; i < rows->column_count; i++) {
-		text_put(&printer->line, i ? "," : "");
+		text_add(&printer->line, i ? "," : "");
 		value_write_json_text(&printer->line, rows->names[i], strlen(rows->names[i]));
-		text_put(&printer->line, ":");
+		text_add(&printer->line, ":");
 		value_write_json(&printer->line, &values[i]);
 	}
-	text_put(&printer->line, "}");
+	text_add(&printer->line, "}");
 }
 
 static void write_fields(struct printer *printer, const struct value *values)
@@ -98,25 +98,25 @@ static void write_fields(struct printer *printer, const struct value *values)
 		size_t own = value_width(rows->names[i], strlen(rows->names[i]));
 		width = own > width ? own : width;
 	}
-	text_put(&printer->line, printer->has_begun ? "\n" : "");
+	text_add(&printer->line, printer->has_begun ? "\n" : "");
 	for (size_t i = 0; i < rows->column_count; i++) {
 		size_t own = value_width(rows->names[i], strlen(rows->names[i]));
 		for (size_t k = own; k < width; k++)
-			text_put(&printer->line, " ");
-		text_put(&printer->line, rows->names[i]);
-		text_put(&printer->line, " = ");
+			text_add(&printer->line, " ");
+		text_add(&printer->line, rows->names[i]);
+		text_add(&printer->line, " = ");
 		value_write(&printer->line, &values[i], printer->shell->null_text);
-		text_put(&printer->line, "\n");
+		text_add(&printer->line, "\n");
 	}
 }
 
 static void write_list(struct printer *printer, const struct value *values)
 {
 	for (size_t i = 0; i < printer->rows->column_count; i++) {
-		text_put(&printer->line, i ? "|" : "");
+		text_add(&printer->line, i ? "|" : "");
 		value_write(&printer->line, &values[i], printer->shell->null_text);
 	}
-	text_put(&printer->line, "\n");
+	text_add(&printer->line, "\n");
 }
 
 static void write_names(struct printer *printer)
@@ -127,13 +127,13 @@ static void write_names(struct printer *printer)
 	if (!printer->shell->has_headers || printer->has_begun || !(is_csv || is_list))
 		return;
 	for (size_t i = 0; i < rows->column_count; i++) {
-		text_put(&printer->line, i == 0 ? "" : is_csv ? "," : "|");
+		text_add(&printer->line, i == 0 ? "" : is_csv ? "," : "|");
 		if (is_csv)
 			put_csv(&printer->line, rows->names[i], strlen(rows->names[i]));
 		else
-			text_put(&printer->line, rows->names[i]);
+			text_add(&printer->line, rows->names[i]);
 	}
-	text_put(&printer->line, "\n");
+	text_add(&printer->line, "\n");
 }
 
 static void write_table_row(struct printer *printer, const struct value *values, bool is_kept)
@@ -175,7 +175,7 @@ void printer_end(struct printer *printer, bool is_whole)
 {
 	write_names(printer);
 	if (printer->shell->mode == SHELL_JSON)
-		text_put(&printer->line, printer->has_begun ? "]\n" : "[]\n");
+		text_add(&printer->line, printer->has_begun ? "]\n" : "[]\n");
 	if (printer->shell->mode == SHELL_TABLE) {
 		if (!printer->has_begun && (is_whole || printer->rows->kept_count > 0))
 			begin_table(printer, NULL);

@@ -55,11 +55,11 @@ static void send_pending(struct shell *shell, const char *event)
 	if (shell->pending.len == 0)
 		return;
 	(void)fflush(stdout);
-	text_put(&frame, "{\"event\":\"");
-	text_put(&frame, event);
-	text_put(&frame, "\",\"data\":");
+	text_add(&frame, "{\"event\":\"");
+	text_add(&frame, event);
+	text_add(&frame, "\",\"data\":");
 	text_put_bytes(&frame, shell->pending.data, shell->pending.len);
-	text_put(&frame, ",\"metadata\":{}}");
+	text_add(&frame, ",\"metadata\":{}}");
 	channel_send(&shell->channel, &frame);
 	shell->pending.len = 0;
 }

@@ -85,17 +85,17 @@ void table_write_head(const struct table *table, struct buf *buf)
 	for (size_t i = 0; i < rows->column_count; i++) {
 		size_t room =
 			table->widths[i] - value_width(rows->names[i], strlen(rows->names[i]));
-		text_put(buf, i ? "|" : "");
+		text_add(buf, i ? "|" : "");
 		put_many(buf, " ", 1 + room / 2);
-		text_put(buf, rows->names[i]);
+		text_add(buf, rows->names[i]);
 		put_many(buf, " ", 1 + room - room / 2);
 	}
-	text_put(buf, "\n");
+	text_add(buf, "\n");
 	for (size_t i = 0; i < rows->column_count; i++) {
-		text_put(buf, i ? "+" : "");
+		text_add(buf, i ? "+" : "");
 		put_many(buf, "-", table->widths[i] + 2);
 	}
-	text_put(buf, "\n");
+	text_add(buf, "\n");
 }
 
 /* A cell whose text goes on below is marked with a '+' at its right edge. */
@@ -104,16 +104,16 @@ static void write_part(struct buf *buf, const char *line, size_t len, size_t wid
 {
 	size_t own = value_width(line, len);
 	size_t room = width > own ? width - own : 0;
-	text_put(buf, " ");
+	text_add(buf, " ");
 	if (is_right)
 		put_many(buf, " ", room);
 	text_put_bytes(buf, line, len);
 	if (!is_right && (!is_last || has_more))
 		put_many(buf, " ", room);
 	if (has_more)
-		text_put(buf, "+");
+		text_add(buf, "+");
 	else if (!is_last)
-		text_put(buf, " ");
+		text_add(buf, " ");
 }
 
 static bool write_row_line(struct table *table, struct buf *buf, const struct value *values,
@@ -129,10 +129,10 @@ static bool write_row_line(struct table *table, struct buf *buf, const struct va
 		(void)next_line(&cells[i], &at[i], &line, &len);
 		bool goes_on = at[i] <= cells[i].len;
 		has_more |= goes_on;
-		text_put(buf, i ? "|" : "");
+		text_add(buf, i ? "|" : "");
 		write_part(buf, line, len, table->widths[i], is_right, goes_on, i + 1 == count);
 	}
-	text_put(buf, "\n");
+	text_add(buf, "\n");
 	return has_more;
 }
 
@@ -158,12 +158,12 @@ void table_write_foot(const struct table *table, struct buf *buf)
 	int64_t total = table->rows->total;
 	char text[128];
 	(void)snprintf(text, sizeof(text), "(%" PRId64 " row%s)\n", total, total == 1 ? "" : "s");
-	text_put(buf, text);
+	text_add(buf, text);
 	if (table->cut_count > 0) {
 		(void)snprintf(text, sizeof(text),
 			"(%" PRId64 " value%s cut to fit; .width 0 or .mode line shows all)\n",
 			table->cut_count, table->cut_count == 1 ? "" : "s");
-		text_put(buf, text);
+		text_add(buf, text);
 	}
-	text_put(buf, "\n");
+	text_add(buf, "\n");
 }

@@ -21,7 +21,7 @@ void text_put_bytes(struct buf *buf, const char *data, size_t len)
 		buf->cap = buf->len; /* nothing fits any more, not even what is shorter */
 }
 
-void text_put(struct buf *buf, const char *text)
+void text_add(struct buf *buf, const char *text)
 {
 	text_put_bytes(buf, text, strlen(text));
 }
@@ -66,9 +66,9 @@ static void write_hex(struct buf *buf, const struct value *value)
 void value_write(struct buf *buf, const struct value *value, const char *null_text)
 {
 	if (value->kind == VALUE_NULL) {
-		text_put(buf, null_text);
+		text_add(buf, null_text);
 	} else if (value->kind == VALUE_BLOB) {
-		text_put(buf, "\\x");
+		text_add(buf, "\\x");
 		write_hex(buf, value);
 	} else {
 		text_put_bytes(buf, value->data, value->len);
@@ -81,21 +81,21 @@ static void write_json_char(struct buf *buf, const char *text, size_t len)
 	char escape[8];
 	switch (c) {
 	case '"':
-		text_put(buf, "\\\"");
+		text_add(buf, "\\\"");
 		break;
 	case '\\':
-		text_put(buf, "\\\\");
+		text_add(buf, "\\\\");
 		break;
 	case '\n':
-		text_put(buf, "\\n");
+		text_add(buf, "\\n");
 		break;
 	case '\t':
-		text_put(buf, "\\t");
+		text_add(buf, "\\t");
 		break;
 	default:
 		(void)snprintf(escape, sizeof(escape), "\\u%04x", c);
 		if (c < 0x20)
-			text_put(buf, escape);
+			text_add(buf, escape);
 		else
 			text_put_bytes(buf, text, len);
 	}
@@ -108,7 +108,7 @@ static bool is_plain_json(char c)
 
 void value_write_json_text(struct buf *buf, const char *text, size_t len)
 {
-	text_put(buf, "\"");
+	text_add(buf, "\"");
 	for (size_t at = 0; at < len;) {
 		size_t plain = at;
 		while (plain < len && is_plain_json(text[plain]))
@@ -121,10 +121,10 @@ void value_write_json_text(struct buf *buf, const char *text, size_t len)
 		if (step > 0)
 			write_json_char(buf, text + at, (size_t)step);
 		else
-			text_put(buf, REPLACEMENT);
+			text_add(buf, REPLACEMENT);
 		at = step == 0 ? len : at + (size_t)abs(step);
 	}
-	text_put(buf, "\"");
+	text_add(buf, "\"");
 }
 
 void value_write_json(struct buf *buf, const struct value *value)
@@ -132,7 +132,7 @@ void value_write_json(struct buf *buf, const struct value *value)
 	char text[REAL_SIZE];
 	switch (value->kind) {
 	case VALUE_NULL:
-		text_put(buf, "null");
+		text_add(buf, "null");
 		break;
 	case VALUE_INTEGER:
 		text_put_bytes(buf, value->data, value->len);
@@ -140,7 +140,7 @@ void value_write_json(struct buf *buf, const struct value *value)
 	case VALUE_REAL:
 		value_format_real(value->real, text);
 		if (isfinite(value->real))
-			text_put(buf, text);
+			text_add(buf, text);
 		else
 			value_write_json_text(buf, text, strlen(text));
 		break;
@@ -148,32 +148,32 @@ void value_write_json(struct buf *buf, const struct value *value)
 		value_write_json_text(buf, value->data, value->len);
 		break;
 	case VALUE_BLOB:
-		text_put(buf, "\"\\\\x");
+		text_add(buf, "\"\\\\x");
 		write_hex(buf, value);
-		text_put(buf, "\"");
+		text_add(buf, "\"");
 		break;
 	}
 }
 
 static void write_sql_blob(struct buf *buf, const struct value *value)
 {
-	text_put(buf, "x'");
+	text_add(buf, "x'");
 	write_hex(buf, value);
-	text_put(buf, "'");
+	text_add(buf, "'");
 }
 
 static void write_sql_text(struct buf *buf, const struct value *value)
 {
-	text_put(buf, "'");
+	text_add(buf, "'");
 	for (size_t at = 0; at < value->len;) {
 		const char *quote = memchr(value->data + at, '\'', value->len - at);
 		size_t end = quote ? (size_t)(quote - value->data) + 1 : value->len;
 		text_put_bytes(buf, value->data + at, end - at);
 		if (quote)
-			text_put(buf, "'");
+			text_add(buf, "'");
 		at = end;
 	}
-	text_put(buf, "'");
+	text_add(buf, "'");
 }
 
 void value_write_sql(struct buf *buf, const struct value *value)
@@ -181,7 +181,7 @@ void value_write_sql(struct buf *buf, const struct value *value)
 	char text[REAL_SIZE];
 	switch (value->kind) {
 	case VALUE_NULL:
-		text_put(buf, "NULL");
+		text_add(buf, "NULL");
 		break;
 	case VALUE_INTEGER:
 		text_put_bytes(buf, value->data, value->len);
@@ -190,7 +190,7 @@ void value_write_sql(struct buf *buf, const struct value *value)
 		value_format_real(value->real, text);
 		if (isinf(value->real))
 			(void)snprintf(text, sizeof(text), value->real < 0 ? "-9e999" : "9e999");
-		text_put(buf, text);
+		text_add(buf, text);
 		break;
 	case VALUE_BLOB:
 		write_sql_blob(buf, value);
@@ -201,9 +201,9 @@ void value_write_sql(struct buf *buf, const struct value *value)
 			break;
 		}
 		/* a statement's text ends at a NUL: only as bytes does it get through */
-		text_put(buf, "CAST(");
+		text_add(buf, "CAST(");
 		write_sql_blob(buf, value);
-		text_put(buf, " AS TEXT)");
+		text_add(buf, " AS TEXT)");
 		break;
 	}
 }
@@ -283,10 +283,10 @@ static bool write_line(struct buf *buf, const char *text, size_t len, size_t col
 		size_t width = show_char(text + at, len - at, column, shown, &used);
 		bool is_last = at + used == len;
 		if (columns > 0 && column + width + !is_last > columns) {
-			text_put(buf, "…");
+			text_add(buf, "…");
 			return true;
 		}
-		text_put(buf, shown);
+		text_add(buf, shown);
 		column += width;
 		at += used;
 	}
@@ -303,10 +303,10 @@ static bool write_lines(struct buf *buf, const char *text, size_t len, const str
 		if (!newline)
 			return is_cut;
 		if (cut->columns > 0 && lines == cut->lines) {
-			text_put(buf, "…");
+			text_add(buf, "…");
 			return true;
 		}
-		text_put(buf, "\n");
+		text_add(buf, "\n");
 		at = end + 1;
 	}
 }

@@ -29,7 +29,7 @@ struct value {
 
 #define TEXT_NO_CAP (SIZE_MAX / 2)
 
-void text_put(struct buf *buf, const char *text);
+void text_add(struct buf *buf, const char *text);
 void text_put_bytes(struct buf *buf, const char *data, size_t len);
 bool text_is_over(const struct buf *buf);
 

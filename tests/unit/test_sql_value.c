@@ -59,12 +59,12 @@ TEST(literals_of_sql_and_json_keep_every_byte)
 	auto_buf struct buf buf;
 	buf_init(&buf, TEXT_NO_CAP);
 	value_write_sql(&buf, &value);
-	text_put(&buf, " ");
+	text_add(&buf, " ");
 	value.len = 5;
 	value_write_sql(&buf, &value);
-	text_put(&buf, " ");
+	text_add(&buf, " ");
 	value_write_json(&buf, &value);
-	text_put(&buf, " ");
+	text_add(&buf, " ");
 	value.kind = VALUE_BLOB;
 	value_write_json(&buf, &value);
 	ASSERT_STR(buf_text(&buf), "'it''s' CAST(x'6974277300' AS TEXT) \"it's\\u0000\" "
