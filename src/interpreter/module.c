@@ -24,7 +24,8 @@ static PyObject *enter(PyObject *module, PyObject *args)
 		return NULL;
 	if (interpreter_enter(fd, &err) < 0)
 		return fail(&err);
-	Py_RETURN_NONE;
+	Py_INCREF(Py_None);
+	return Py_None;
 }
 
 static PyObject *list_of(char **strings)

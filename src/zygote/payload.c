@@ -94,8 +94,8 @@ int payload_take_job(struct raising *raising, const struct delivery *delivery, s
 	if (delivery->count <= GATE_FD_STDERR)
 		return -EBADMSG;
 	int r = read_job(delivery->fds[GATE_FD_JOB], job);
-	if (r < 0)
-		return r;
+	if (r < 0 || !job->cwd)
+		return r < 0 ? r : -EBADMSG;
 	if (chdir(job->cwd) < 0)
 		return -errno;
 	unsigned end = 0;
