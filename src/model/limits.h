@@ -28,4 +28,5 @@ enum {
 	LIMIT_CONTEXT = 16,              /* lines of context */
 	LIMIT_BUILD_BYTES = 1 << 30,     /* what a compiler makes */
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
+	LIMIT_BOOK_BYTES = 256 << 10,    /* what is known about one language's errors */
 };

@@ -171,6 +171,7 @@ void failure_done(struct failure *failure)
 	for (size_t i = 0; i < failure->context_count; i++)
 		free(failure->context[i]);
 	free(failure->context);
+	free(failure->documentation);
 	*failure = (struct failure){ 0 };
 }
 

@@ -107,6 +107,7 @@ struct failure {
 	int64_t column; /* from 1; 0: unknown */
 	char **context; /* the line with those around it and a caret, ready to print */
 	size_t context_count;
+	char *documentation; /* where to read about it; NULL: nowhere known */
 };
 
 /* How the code was compiled, before it ran in a cell of its own. */

@@ -57,6 +57,7 @@ static struct json_object *failure_to_json(const struct failure *failure)
 	json_put(json, "line", number_or_null(failure->line));
 	json_put(json, "column", number_or_null(failure->column));
 	json_put(json, "context", context);
+	json_put(json, "documentation", json_new_string(failure->documentation));
 	return json;
 }
 
