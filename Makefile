@@ -47,6 +47,7 @@ unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
 soak_src    := $(sort $(wildcard tests/soak/*.c))
+errors_src  := $(sort $(wildcard tests/errors/*.c))
 bench_src   := $(sort $(wildcard bench/*.c))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -59,6 +60,7 @@ fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
 soaks        := $(soak_src:tests/soak/%.c=$(BUILD)/tests/%)
+helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
 benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
 runtimes     := $(patsubst %,$(BUILD)/%,$(shell find runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
 
@@ -123,7 +125,7 @@ endif
 
 .PHONY: all tests benches fuzzers
 all: $(programs) $(lib) $(runtimes) $(module)
-tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks)
+tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(helpers)
 benches: $(benches)
 fuzzers: $(fuzzers)
 
@@ -248,6 +250,11 @@ $(soaks): $(BUILD)/tests/%: $(BUILD)/obj/tests/soak/%.o $(parts) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
+$(helpers): $(BUILD)/tests/%: $(BUILD)/obj/tests/errors/%.o $(parts) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
 $(BUILD)/bench/true: bench/true.c
 	@mkdir -p $(@D)
 	$(say) LINK $@
@@ -263,7 +270,7 @@ $(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/ben
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -316,7 +323,7 @@ compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(s
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
 		$(zygote_src) $(sql_src) $(unit_src) $(unit_help) \
-		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(bench_src) >$@
+		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell

@@ -110,8 +110,14 @@ static void forget_network(struct result *result)
 }
 
 /* The compiler's end is the run's. The run keeps its id. */
-static void take_failure(struct result *result, struct result *compiled, const struct spec *spec)
+static void take_failure(const struct compiling *compiling, const struct spec *spec,
+	struct result *compiled, struct result *result)
 {
+	const struct analysis_input input = { .language = compiling->language->name,
+		.program = compiling->program,
+		.code = compiling->code,
+		.code_len = compiling->code_len,
+		.spec = spec };
 	memcpy(compiled->id, result->id, sizeof(compiled->id));
 	memcpy(compiled->language, result->language, sizeof(compiled->language));
 	compiled->compiled = result->compiled;
@@ -119,9 +125,10 @@ static void take_failure(struct result *result, struct result *compiled, const s
 	result_done(result);
 	*result = *compiled;
 	forget_network(result);
-	explain(spec, result);
+	explain(&input, result);
 	if (result->status == STATUS_ERROR) {
-		(void)snprintf(result->error.kind, sizeof(result->error.kind), "syntax");
+		if (strcmp(result->error.kind, "import") != 0)
+			(void)snprintf(result->error.kind, sizeof(result->error.kind), "syntax");
 	} else if (result->error.message) {
 		char *message = xasprintf("%s while compiling", result->error.message);
 		free(result->error.message);
@@ -169,7 +176,7 @@ static int compile_with(const struct compiling *compiling, const struct spec *sp
 	if (r == 0)
 		note_usage(&result->compiled, &compiled.err, &compiled.usage);
 	if (r == 0 && compiled.status != STATUS_OK)
-		take_failure(result, &compiled, spec);
+		take_failure(compiling, spec, &compiled, result);
 	else
 		result_done(&compiled);
 	return r;

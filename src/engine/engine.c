@@ -204,6 +204,19 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 	return 0;
 }
 
+static void explain_made(
+	const struct spec *spec, const struct making *making, struct result *result)
+{
+	const struct analysis_input input = {
+		.language = making->language.name,
+		.program = making->program ? making->program : "",
+		.code = buf_text(&making->code),
+		.code_len = making->code.len,
+		.spec = spec,
+	};
+	explain(&input, result);
+}
+
 static void making_done(struct making *making)
 {
 	language_done(&making->language);
@@ -237,7 +250,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		result_set_error(result, "setup", "%s", err->text);
 	} else {
 		if (!is_over)
-			explain(spec, result);
+			explain_made(spec, &making, result);
 		if (!is_exec && wishes->wants_version)
 			(void)engine_version(&making.language, spec, result->language_version,
 				sizeof(result->language_version));

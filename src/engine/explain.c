@@ -138,48 +138,19 @@ static void read_errors(const struct spec *spec, struct result *result)
 	}
 }
 
-/* How Python names errors that are not the program's run but its text or what it is made of. */
-static const struct {
-	const char *name;
-	const char *kind;
-} python_errors[] = {
-	{ "SyntaxError: ", "syntax" },
-	{ "IndentationError: ", "syntax" },
-	{ "TabError: ", "syntax" },
-	{ "ImportError: ", "import" },
-	{ "ModuleNotFoundError: ", "import" },
-};
-
-/* `File "/home/user/main.py", line 3` somewhere before `end`; 0 when there is none. */
-static int line_of_error(const char *text, const char *end)
+/* What the analysis found out about it stays. */
+static void set_failed(struct result *result, const char *text, size_t len)
 {
-	static const char mark[] = "\", line ";
-	const char *at = memmem(text, (size_t)(end - text), mark, sizeof(mark) - 1);
-	return at ? (int)strtol(at + sizeof(mark) - 1, NULL, 10) : 0;
-}
-
-/* Python's last line names the error. A syntax error with a traceback is one of code that the
- * program itself compiled: a failure at run time like any other. */
-static bool set_python_error(struct result *result, const char *text, size_t len)
-{
-	const char *last = memrchr(text, '\n', len);
-	last = last ? last + 1 : text;
-	bool has_traceback = strstr(text, "Traceback (most recent call last)") != NULL;
-	for (size_t i = 0; i < COUNT_OF(python_errors); i++) {
-		const char *name = python_errors[i].name;
-		bool is_syntax = strcmp(python_errors[i].kind, "syntax") == 0;
-		if (strncmp(last, name, strlen(name)) != 0 || (is_syntax && has_traceback))
-			continue;
-		if (is_syntax)
-			result_set_error(result, "syntax", "Python syntax error: %.*s (line %d)",
-				(int)(text + len - last - strlen(name)), last + strlen(name),
-				line_of_error(text, last));
-		else
-			result_set_error(result, python_errors[i].kind, "Execution failed: %.*s",
-				(int)len, text);
-		return true;
-	}
-	return false;
+	char kind[sizeof(result->error.kind)] = "runtime";
+	if (result->error.message)
+		return;
+	if (result->error.kind[0] != '\0')
+		memcpy(kind, result->error.kind, sizeof(kind));
+	if (result->status == STATUS_SIGNAL)
+		result_set_error(result, kind, "Execution failed: %s%s%.*s",
+			strsignal(result->signal), len ? ": " : "", (int)len, text);
+	else
+		result_set_error(result, kind, "Execution failed: %.*s", (int)len, text);
 }
 
 static void set_error(const struct spec *spec, struct result *result)
@@ -210,45 +181,41 @@ static void set_error(const struct spec *spec, struct result *result)
 		result_set_error(result, "runtime", "Execution was interrupted");
 		break;
 	case STATUS_SIGNAL:
-		result_set_error(result, "runtime", "Execution failed: %s%s%.*s",
-			strsignal(result->signal), len ? ": " : "", (int)len, stderr_text);
-		break;
 	case STATUS_ERROR:
-		if (strcmp(result->language, "python") == 0 &&
-			set_python_error(result, stderr_text, len))
-			break;
-		/* fall through */
 	case STATUS_DISK_LIMIT:
-		result_set_error(
-			result, "runtime", "Execution failed: %.*s", (int)len, stderr_text);
+		set_failed(result, stderr_text, len);
 		break;
 	default:
 		break;
 	}
 }
 
-static void set_hint(struct result *result)
+/* The option of the first denial with this evidence, where nothing better was said. */
+static void hint_at_denial(struct result *result, const char *evidence)
 {
-	for (size_t i = 0; i < result->denial_count; i++) {
+	for (size_t i = 0; i < result->denial_count && !result->hint; i++) {
 		const struct denial *denial = &result->denials[i];
-		if (denial->option[0] == '\0')
+		if (denial->option[0] == '\0' || strcmp(denial->evidence, evidence) != 0)
 			continue;
-		free(result->hint);
 		result->hint = xasprintf("The cell stopped it (%s: %s%s%s); to allow it: %s",
 			denial->layer, denial->operation, denial->target[0] ? " " : "",
 			denial->target, denial->option);
-		return;
 	}
 }
 
-void explain(const struct spec *spec, struct result *result)
+/* A denial that stands in the error text is the cause. What the kernel counted may have been met
+ * earlier and overcome, so the analysis of the error itself comes before it. */
+void explain(const struct analysis_input *input, struct result *result)
 {
-	if (spec->commands.count > 0)
-		explain_commands(spec, result);
+	if (input->spec->commands.count > 0)
+		explain_commands(input->spec, result);
 	if (result->status == STATUS_OK)
 		return;
 	if (result->status == STATUS_ERROR || result->status == STATUS_DISK_LIMIT)
-		read_errors(spec, result);
-	set_error(spec, result);
-	set_hint(result);
+		read_errors(input->spec, result);
+	hint_at_denial(result, "text");
+	if (input->language)
+		analyse(input, result);
+	set_error(input->spec, result);
+	hint_at_denial(result, "kernel");
 }

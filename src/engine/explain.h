@@ -3,9 +3,10 @@
  * only the program's own error text shows. */
 #pragma once
 
-#include "model/result.h"
+#include "runtime/runtime.h"
 
-void explain(const struct spec *spec, struct result *result);
+/* input->language is NULL for a program that is no code of ours. */
+void explain(const struct analysis_input *input, struct result *result);
 
 /* What a restricted cell tried to execute besides its commands, as its shells told. */
 void explain_commands(const struct spec *spec, struct result *result);

@@ -107,6 +107,32 @@ static int read_definition(const char *place, const char *name, struct language 
 	return 0;
 }
 
+int runtime_read(
+	const char *name, const char *file, struct buf *text, char **ret_path, struct err *err)
+{
+	struct strings places = { 0 };
+	auto_free char *path = NULL;
+	auto_fd int fd = -1;
+	if (strchr(name, '/') || *name == '.')
+		return 0;
+	find_places(&places);
+	for (size_t i = places.count; i > 0 && fd < 0; i--) {
+		free(path);
+		path = xasprintf("%s/%s/%s", places.items[i - 1], name, file);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	}
+	strings_done(&places);
+	if (fd < 0)
+		return 0;
+	int r = buf_read(text, fd);
+	if (r == -ENOSPC)
+		return err_set(err, ERR_LIMIT, "%s: longer than %zu bytes", path, text->cap);
+	if (r < 0)
+		return err_sys(err, -r, "read %s", path);
+	*ret_path = take_ptr(&path);
+	return 0;
+}
+
 static struct language *by_name(const struct languages *languages, const char *name)
 {
 	for (size_t i = 0; i < languages->count; i++) {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "runtime/channel.h"
 #include "model/spec.h"
@@ -79,6 +80,24 @@ bool language_uses(const struct strings *argv, const char *placeholder);
 
 /* The program a person would name: the compiler, or what runs the code. */
 const char *language_path(const struct language *language);
+
+/* Reads NAME/FILE from the last place that has it. *ret_path is the caller's; NULL: nobody has it.
+ */
+int runtime_read(
+	const char *name, const char *file, struct buf *text, char **ret_path, struct err *err);
+
+/* What a failed run ran. */
+struct analysis_input {
+	const char *language;
+	const char *program; /* name of the code's file in the cell */
+	const char *code;
+	size_t code_len;
+	const struct spec *spec;
+};
+
+/* Finds out what went wrong, from what the runner told or else from the program's error text:
+ * fills result->error but for the message, and result->hint when there is help that fits. */
+void analyse(const struct analysis_input *input, struct result *result);
 
 /* The version number in what a version probe printed ("Python 3.11.2\n" -> "3.11.2"). False
  * when there is none. */

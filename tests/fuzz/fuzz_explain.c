@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever a failed program wrote: an error with words, and denials whose every text has an end.
- * The first byte chooses status, language and /proc. */
+ * The first byte chooses status and /proc. */
 #include "fuzz/fuzz.h"
 
 #include "base/own.h"
@@ -27,18 +27,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		STATUS_OK };
 	struct spec spec;
 	struct result result;
+	const struct analysis_input input = { .spec = &spec };
 	uint8_t choice = size > 0 ? data[0] : 0;
 	spec_init(&spec);
 	result_init(&result);
 	spec.proc = (choice >> 3 & 3) % PROC_MODE_COUNT;
 	result.status = statuses[choice & 3];
 	result.signal = result.status == STATUS_SIGNAL ? 11 : 0;
-	(void)snprintf(result.language, sizeof(result.language), choice & 4 ? "python" : "sh");
+	(void)snprintf(result.language, sizeof(result.language), "sh");
 	result.err.len = size > 0 ? size - 1 : 0;
 	result.err.text = xcalloc(result.err.len + 1, 1);
 	if (result.err.len > 0)
 		memcpy(result.err.text, data + 1, result.err.len);
-	explain(&spec, &result);
+	explain(&input, &result);
 	MUST(result.denial_count <= LIMIT_DENIALS);
 	for (size_t i = 0; i < result.denial_count; i++)
 		check_denial(&result.denials[i]);
