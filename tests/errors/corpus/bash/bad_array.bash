@@ -1,0 +1,3 @@
+declare -A a
+a[]=3
+exit 1

@@ -1,0 +1,2 @@
+echo start
+grpe x /etc/passwd

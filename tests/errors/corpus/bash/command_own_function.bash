@@ -1,0 +1,4 @@
+greet_user() {
+  echo hi
+}
+greet_usr

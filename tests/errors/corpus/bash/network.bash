@@ -1,0 +1,1 @@
+curl -sS http://example.com/

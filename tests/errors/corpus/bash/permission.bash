@@ -1,0 +1,3 @@
+set -e
+echo 'echo hi' > run.sh
+./run.sh

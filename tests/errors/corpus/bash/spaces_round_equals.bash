@@ -1,0 +1,3 @@
+name = Ada
+echo $name
+exit 1

@@ -1,0 +1,2 @@
+echo "abc
+echo b

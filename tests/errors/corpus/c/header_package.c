@@ -1,0 +1,6 @@
+#include <SDL2/SDL.h>
+
+int main(void)
+{
+	return 0;
+}

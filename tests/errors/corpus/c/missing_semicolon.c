@@ -1,0 +1,7 @@
+#include <stdio.h>
+
+int main(void)
+{
+	int x = 1
+	return x;
+}

@@ -1,0 +1,4 @@
+int helper(int n)
+{
+	return n;
+}

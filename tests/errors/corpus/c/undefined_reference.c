@@ -1,0 +1,6 @@
+int helper(int n);
+
+int main(void)
+{
+	return helper(1);
+}

@@ -1,0 +1,5 @@
+int main()
+{
+	const int x = 1;
+	x = 2;
+}

@@ -1,0 +1,6 @@
+#include <iostream>
+
+int main()
+{
+	cout << 1;
+}

@@ -1,0 +1,7 @@
+#include <string>
+
+int main()
+{
+	std::string s;
+	return s.lenght();
+}

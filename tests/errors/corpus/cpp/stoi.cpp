@@ -1,0 +1,6 @@
+#include <string>
+
+int main()
+{
+	return std::stoi("abc");
+}

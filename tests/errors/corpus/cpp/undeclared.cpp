@@ -1,0 +1,4 @@
+int main()
+{
+	std::cout << 1;
+}

@@ -1,0 +1,4 @@
+int main()
+{
+	std::vector<int> v;
+}

@@ -1,0 +1,7 @@
+package main
+
+import "github.com/nobody/nothing"
+
+func main() {
+	nothing.Do()
+}

@@ -1,0 +1,7 @@
+package main
+
+import "fmtt"
+
+func main() {
+	fmtt.Println(1)
+}

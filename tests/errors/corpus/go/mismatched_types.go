@@ -1,0 +1,7 @@
+package main
+
+func main() {
+	a := 1
+	b := 2.5
+	println(a + b)
+}

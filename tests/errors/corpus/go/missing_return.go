@@ -1,0 +1,8 @@
+package main
+
+func f() int {
+}
+
+func main() {
+	println(f())
+}

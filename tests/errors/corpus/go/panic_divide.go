@@ -1,0 +1,6 @@
+package main
+
+func main() {
+	a, b := 1, 0
+	println(a / b)
+}

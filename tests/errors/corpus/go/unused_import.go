@@ -1,0 +1,6 @@
+package main
+
+import "os"
+
+func main() {
+}

@@ -1,0 +1,1 @@
+const _ = require('lodash-not-there');

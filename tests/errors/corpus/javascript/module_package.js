@@ -1,0 +1,2 @@
+const x = require('leftpad-no');
+console.log(x);

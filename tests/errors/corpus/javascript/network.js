@@ -1,0 +1,2 @@
+const http = require('http');
+http.get('http://example.com/');

@@ -1,0 +1,4 @@
+async function f() {
+  throw new TypeError('async trouble');
+}
+f();

@@ -1,0 +1,1 @@
+const x = new Array(-1);

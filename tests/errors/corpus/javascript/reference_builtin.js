@@ -1,0 +1,1 @@
+consle.log(1);

@@ -1,0 +1,1 @@
+const done = True;

@@ -1,0 +1,2 @@
+console.log(x);
+let x = 1;

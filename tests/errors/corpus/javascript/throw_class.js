@@ -1,0 +1,2 @@
+class Late extends Error {}
+throw new Late('no');

@@ -1,0 +1,3 @@
+const a = {};
+a.a = a;
+JSON.stringify(a);

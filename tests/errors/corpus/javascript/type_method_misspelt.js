@@ -1,0 +1,2 @@
+const list = [1, 2];
+list.psuh(3);

@@ -1,0 +1,3 @@
+for (const x of 5) {
+  console.log(x);
+}

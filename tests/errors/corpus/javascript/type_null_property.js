@@ -1,0 +1,2 @@
+const m = 'abc'.match(/x/);
+console.log(m[0]);

@@ -1,0 +1,2 @@
+let x;
+x.name = 'a';

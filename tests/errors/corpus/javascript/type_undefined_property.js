@@ -1,0 +1,5 @@
+const user = {};
+function city(u) {
+  return u.address.city;
+}
+console.log(city(user));

@@ -1,0 +1,2 @@
+local name
+print('a' .. name)

@@ -1,0 +1,4 @@
+local function f()
+  error('too late')
+end
+f()

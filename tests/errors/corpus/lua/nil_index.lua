@@ -1,0 +1,2 @@
+local user
+print(user.name)

@@ -1,0 +1,4 @@
+sub f {
+  die "too late";
+}
+f();

@@ -1,0 +1,2 @@
+package A; sub new { bless {}, shift } package main;
+A->new->rn();

@@ -1,0 +1,3 @@
+use JSON::XS;
+use Text::CSV_XS;
+use Moose;

@@ -1,0 +1,3 @@
+use strict;
+use warnings;
+open(my $f, '<', 'data.txt') or die "cannot open: $!";

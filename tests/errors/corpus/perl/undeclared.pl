@@ -1,0 +1,4 @@
+use strict;
+use warnings;
+my $total = 1;
+print $totl;

@@ -1,0 +1,3 @@
+use strict;
+use warnings;
+$frobnicate = 1;

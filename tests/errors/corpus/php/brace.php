@@ -1,0 +1,3 @@
+<?php
+if (true) {
+  echo 1;

@@ -1,0 +1,5 @@
+<?php
+function f($n) {
+  return 1 / $n;
+}
+f(0);

@@ -1,0 +1,2 @@
+<?php
+json_decode('{', false, 512, JSON_THROW_ON_ERROR);

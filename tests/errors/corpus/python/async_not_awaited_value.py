@@ -1,0 +1,6 @@
+import asyncio
+
+async def main():
+    await print('x')
+
+asyncio.run(main())

@@ -1,0 +1,2 @@
+user = {'name': 'Ada'}
+print(user.name)

@@ -1,0 +1,3 @@
+d = {}
+if d.has_key('a'):
+    print(1)

@@ -1,0 +1,3 @@
+import re
+m = re.match('x', 'abc')
+print(m.group())

@@ -1,0 +1,5 @@
+class Point:
+    pass
+
+p = Point()
+print(p.colour)

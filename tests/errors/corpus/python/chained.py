@@ -1,0 +1,4 @@
+try:
+    int('x')
+except ValueError as e:
+    raise RuntimeError('could not read it') from e

@@ -1,0 +1,2 @@
+with open('data.csv') as f:
+    print(f.read())

@@ -1,0 +1,3 @@
+import os
+os.mkdir('/tmp/d')
+os.mkdir('/tmp/d')

@@ -1,0 +1,2 @@
+import astropy
+print(astropy.__version__)

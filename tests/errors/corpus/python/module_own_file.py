@@ -1,0 +1,2 @@
+from helpers_of_mine import greet
+greet()

@@ -1,0 +1,2 @@
+data = '{"a": 1}'
+print(json.loads(data))

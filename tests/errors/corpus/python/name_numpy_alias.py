@@ -1,0 +1,1 @@
+print(np.zeros(3))

@@ -1,0 +1,1 @@
+x = raw_input()

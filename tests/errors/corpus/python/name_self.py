@@ -1,0 +1,5 @@
+class A:
+    def f():
+        return self.x
+
+A.f()

@@ -1,0 +1,4 @@
+class TooLate(Exception):
+    pass
+
+raise TooLate('sorry')

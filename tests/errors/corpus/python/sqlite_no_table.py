@@ -1,0 +1,3 @@
+import sqlite3
+db = sqlite3.connect(':memory:')
+db.execute('select * from users')

@@ -1,0 +1,2 @@
+it = iter([])
+print(next(it))

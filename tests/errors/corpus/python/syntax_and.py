@@ -1,0 +1,3 @@
+a = b = True
+if a && b:
+    pass

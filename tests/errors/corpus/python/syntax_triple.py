@@ -1,0 +1,2 @@
+text = '''abc
+print(text)

@@ -1,0 +1,2 @@
+with open('/tmp/x', 'wb') as f:
+    f.write('text')

@@ -1,0 +1,3 @@
+age = '18'
+if age > 17:
+    print('in')

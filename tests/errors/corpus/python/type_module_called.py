@@ -1,0 +1,2 @@
+import datetime
+datetime(2026, 1, 1)

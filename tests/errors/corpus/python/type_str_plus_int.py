@@ -1,0 +1,2 @@
+age = 41
+print('age: ' + age)

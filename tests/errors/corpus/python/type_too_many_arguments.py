@@ -1,0 +1,4 @@
+def one(a):
+    return a
+
+one(1, 2)

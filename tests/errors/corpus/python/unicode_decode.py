@@ -1,0 +1,1 @@
+print(b'caf\xe9 noir'.decode('utf-8'))

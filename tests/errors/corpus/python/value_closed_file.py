@@ -1,0 +1,3 @@
+with open('/tmp/a', 'w') as f:
+    f.write('x')
+f.write('y')

@@ -1,0 +1,3 @@
+total = 10
+people = 0
+print(total / people)

@@ -1,0 +1,1 @@
+library(ggplot2)

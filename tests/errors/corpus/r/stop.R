@@ -1,0 +1,2 @@
+f <- function() stop('too late')
+f()

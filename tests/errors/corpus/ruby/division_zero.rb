@@ -1,0 +1,4 @@
+def f(n)
+  10 / n
+end
+puts f(0)

@@ -1,0 +1,2 @@
+A = 'x'.freeze
+A << 'y'

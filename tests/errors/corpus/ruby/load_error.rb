@@ -1,0 +1,1 @@
+require 'nothing_here'

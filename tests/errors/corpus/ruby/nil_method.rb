@@ -1,0 +1,2 @@
+x = nil
+puts x.length

@@ -1,0 +1,2 @@
+class Late < StandardError; end
+raise Late, 'no'

@@ -1,0 +1,5 @@
+fn main() {
+    let a = String::from("x");
+    let b = a;
+    println!("{} {}", a, b);
+}

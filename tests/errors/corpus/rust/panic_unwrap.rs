@@ -1,0 +1,4 @@
+fn main() {
+    let x: Option<i32> = None;
+    println!("{}", x.unwrap());
+}

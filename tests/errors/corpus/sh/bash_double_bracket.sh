@@ -1,0 +1,4 @@
+if [[ 1 = 1 ]]; then
+  echo one
+fi
+exit 1

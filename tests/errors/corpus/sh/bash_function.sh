@@ -1,0 +1,4 @@
+function f {
+  echo a
+}
+f

@@ -1,0 +1,2 @@
+echo 'echo hi' > run.sh
+./run.sh

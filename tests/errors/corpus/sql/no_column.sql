@@ -1,0 +1,2 @@
+create table users (id integer, name text);
+select nme from users;

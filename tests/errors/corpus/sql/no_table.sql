@@ -1,0 +1,2 @@
+create table users (id integer);
+select * from usrs;

@@ -1,0 +1,2 @@
+create table t (a text not null);
+insert into t values (null);

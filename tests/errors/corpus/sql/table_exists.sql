@@ -1,0 +1,2 @@
+create table t (a);
+create table t (a);

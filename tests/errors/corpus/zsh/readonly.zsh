@@ -1,0 +1,2 @@
+readonly x=1
+x=2
