@@ -193,21 +193,26 @@ static void sort_groups(
 
 static void take_frame(struct reading *reading, struct json_object *rule, const struct said *said)
 {
+	struct trace_frame made = { .line = number_of(said->line) };
+	if (said->file.at)
+		set_text(&made.file, said->file, FRAME_BYTES);
+	else
+		made.file = xstrdup(reading->analysis->input->program);
+	if (said->column.at)
+		made.column = number_of(said->column);
+	made.column = column_of(reading, &made);
+	made.function = take_ptr(&reading->function);
+	if (said->function.len > 0)
+		set_text(&made.function, said->function, FRAME_BYTES);
 	bool is_top = field_is(rule, "top", false);
 	struct trace_frame *frame = is_top ? &reading->top : add_frame(reading);
-	if (!frame)
+	if (!frame) {
+		drop_frame(&made);
 		return;
-	drop_frame(frame);
-	if (said->file.at)
-		set_text(&frame->file, said->file, FRAME_BYTES);
-	else
-		frame->file = xstrdup(reading->analysis->input->program);
-	frame->line = number_of(said->line);
-	frame->column = said->column.at ? number_of(said->column) : 0;
-	frame->column = column_of(reading, frame);
-	frame->function = take_ptr(&reading->function);
-	if (said->function.len > 0)
-		set_text(&frame->function, said->function, FRAME_BYTES);
+	}
+	if (is_top)
+		drop_frame(frame);
+	*frame = made;
 	reading->shown = frame;
 	reading->shown_indent = 0;
 }

@@ -273,6 +273,7 @@ RESULT_KEYS = {
 ERROR_KEYS = {
     "kind": str, "message": str, "name": (str, NONE), "value": (str, NONE), "traceback": list,
     "line": (int, NONE), "column": (int, NONE), "context": list,
+    "documentation": (str, NONE),
 }
 FRAME_KEYS = {
     "file": str, "line": (int, NONE), "column": (int, NONE), "function": (str, NONE),
