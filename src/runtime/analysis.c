@@ -15,13 +15,13 @@ bool regex_open(regex_t *regex, const char *pattern, int flags)
 
 bool span_matches(const regex_t *regex, struct span span, regmatch_t groups[ANALYSIS_GROUPS])
 {
-	regmatch_t own[ANALYSIS_GROUPS];
-	regmatch_t *at = groups ? groups : own;
+	char text[ANALYSIS_LINE_BYTES + 1];
 	size_t len = span.len < ANALYSIS_LINE_BYTES ? span.len : ANALYSIS_LINE_BYTES;
 	if (!span.at)
 		return false;
-	at[0] = (regmatch_t){ .rm_so = 0, .rm_eo = (regoff_t)len };
-	return regexec(regex, span.at, ANALYSIS_GROUPS, at, REG_STARTEND) == 0;
+	memcpy(text, span.at, len);
+	text[len] = '\0';
+	return regexec(regex, text, groups ? ANALYSIS_GROUPS : 0, groups, 0) == 0;
 }
 
 bool span_matches_pattern(const char *pattern, struct span span, regmatch_t groups[ANALYSIS_GROUPS])

@@ -1,0 +1,1 @@
+BEGIN { frob(1) }

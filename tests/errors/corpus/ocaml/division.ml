@@ -1,0 +1,2 @@
+let f x = x / 0
+let () = print_int (f 3)

@@ -1,0 +1,4 @@
+proc f {x} {
+  return [expr {$x / 0}]
+}
+puts [f 3]
