@@ -351,6 +351,8 @@ void show_words(struct show *show, const struct result *result)
 	put_files(&text, result, term);
 	if (term->is_rich && result->hint)
 		put_labelled(&text, "hint", result->hint, term);
+	if (term->is_rich && result->error.documentation)
+		put_labelled(&text, "docs", result->error.documentation, term);
 	if (text.len == 0)
 		return;
 	if (show->is_midline && term->is_terminal)

@@ -33,8 +33,9 @@ static void fail_with_context(struct result *result)
 	failure_add_context(&result->error, xstrdup("  2 | y = 0"));
 	failure_add_context(&result->error, xstrdup("> 3 | print(x / y)"));
 	failure_add_context(&result->error, xstrdup("    |       ^"));
-	result->hint = xstrdup("y is 0 here; check it before dividing, or read "
-			       "https://docs.python.org/3/library/exceptions.html about this");
+	result->hint = xstrdup("y is 0 here; check it before dividing, or divide by something "
+			       "that cannot be zero");
+	result->error.documentation = xstrdup("https://docs.python.org/3/library/exceptions.html");
 }
 
 TEST(a_failure_shows_its_line_and_the_hint_wrapped)
@@ -45,12 +46,14 @@ TEST(a_failure_shows_its_line_and_the_hint_wrapped)
 	fail_with_context(&result);
 	show_words(&show, &result);
 	auto_free char *text = written(show.err.fd);
-	ASSERT_STR(text, "\n"
-			 "  2 | y = 0\n"
-			 "> 3 | print(x / y)\n"
-			 "    |       ^\n"
-			 "hint: y is 0 here; check it before dividing, or read\n"
-			 "      https://docs.python.org/3/library/exceptions.html about this\n");
+	ASSERT_STR(text,
+		"\n"
+		"  2 | y = 0\n"
+		"> 3 | print(x / y)\n"
+		"    |       ^\n"
+		"hint: y is 0 here; check it before dividing, or divide by something that cannot\n"
+		"      be zero\n"
+		"docs: https://docs.python.org/3/library/exceptions.html\n");
 	result_done(&result);
 }
 
