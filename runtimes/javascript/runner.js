@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+/*
+ * The JavaScript runner: loaded with `node -r` before the program, so that node itself runs the
+ * program, as it would without us, and no stack has a frame of ours in it.
+ *
+ * What is added: descriptor 3 is the channel, over which frames go to the supervisor. The value of
+ * the last expression is caught by a few characters that capture.js puts after it, where neither
+ * a line nor a column nor the meaning of anything changes; node receives that text when it reads
+ * the program. Errors are told by a monitor that node offers for the purpose. Code that node
+ * alone would refuse because it mixes `require` with a top-level `await`, or because its `import`
+ * is in a file called .js (before 20.19), is run by ways of our own: see ways.js.
+ *
+ * This file is read at every start: what is not always needed lives in the files beside it.
+ */
+
+const CHANNEL = 3;
+
+function start() {
+	const fs = require('fs');
+	const channel = openChannel(fs);
+	const program = { path: process.argv[1], patch: null };
+	if (channel)
+		addFrames(channel, program);
+	if (program.path)
+		execute(fs, program, channel);
+}
+
+/* Other files of the runner; they leave no trace in the program's require.cache. */
+function load(name) {
+	const path = `${__dirname}/${name}.js`;
+	const loaded = require(path);
+	delete require.cache[path];
+	return loaded;
+}
+
+/* ---- the channel ------------------------------------------------------------------------ */
+
+/*
+ * Node marks every inherited descriptor close-on-exec as it starts, so no child meets the channel.
+ * It cannot be moved to a higher number from here; before each frame its identity is checked.
+ */
+function openChannel(fs) {
+	const { writeSync, fstatSync } = fs;
+	let inode;
+	try {
+		const stat = fstatSync(CHANNEL);
+		if (!stat.isSocket())
+			return null;
+		inode = stat.ino;
+	} catch {
+		return null;
+	}
+	let isLost = false;
+	return {
+		send(message) {
+			if (isLost)
+				return;
+			try {
+				const stat = fstatSync(CHANNEL);
+				if (!stat.isSocket() || stat.ino !== inode)
+					throw new Error('the channel is gone');
+				load('report').send(message, (bytes, at) =>
+					writeSync(CHANNEL, bytes, at, bytes.length - at));
+			} catch {
+				isLost = true; /* half a frame may be out: nothing more can follow it */
+			}
+		},
+	};
+}
+
+/* ---- what the program may use, and what is told of it ------------------------------------ */
+
+function addFrames(channel, program) {
+	let report;
+	const reporter = () => (report ??= load('report'));
+	const define = (target, name, value) => Object.defineProperty(target, name,
+		{ value, writable: true, configurable: true, enumerable: target === console });
+
+	/* display(value[, mime]) */
+	define(globalThis, 'display', function display(value, mime) {
+		channel.send({ event: 'display', data: reporter().display(value, mime), metadata: {} });
+	});
+	const { table, log } = console;
+	define(console, 'table', function (...args) {
+		const shown = reporter().table(args[0], args[1]);
+		if (!shown)
+			return table.apply(this, args);
+		log.call(this, shown['text/plain']);
+		channel.send({ event: 'display', data: shown, metadata: {} });
+	});
+	Object.defineProperty(console.table, 'name', { value: 'table' });
+
+	process.on('uncaughtExceptionMonitor', (error) => {
+		if (process.listenerCount('uncaughtException') > 0 ||
+			process.hasUncaughtExceptionCaptureCallback())
+			return;
+		try {
+			channel.send(reporter().failure(error, program));
+		} catch { /* an error that cannot be looked at is still printed by node */ }
+		try {
+			reporter().mend(error, program);
+		} catch { /* the line is then shown as it ran */ }
+	});
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/*
+ * Programs whose text holds none of these words are CommonJS, and their last statement cannot
+ * have a value worth telling when it is a call of console.
+ */
+const MODULE_WORDS = /\b(?:import|export|await)\b/;
+const NO_VALUE = /(?:^|[\n;])[ \t]*console\.\w+\([^\n;]*\)?;?\s*$|\}\s*$/;
+
+function execute(fs, program, channel) {
+	const path = program.path;
+	if (/\.[cm]?tsx?$/.test(path))
+		return load('typescript').execute(fs, program, channel, load);
+	let text;
+	try {
+		text = fs.readFileSync(path, 'utf8');
+	} catch {
+		return; /* node tells */
+	}
+	let goal = path.endsWith('.mjs') ? 'module' : 'script';
+	if (goal === 'script' && !path.endsWith('.cjs') && MODULE_WORDS.test(text))
+		goal = load('capture').goal(text);
+	let fed = text;
+	if (channel && !NO_VALUE.test(text))
+		fed = capture(program, text, goal, channel);
+	if (goal === 'async')
+		load('ways').runAsync(path, fed, program);
+	else if (goal === 'module' && path.endsWith('.js') && !detectsModules())
+		load('ways').runModule(path, fed);
+	else if (fed !== text)
+		feed(fs, path, fed, goal);
+}
+
+/* Since 20.19 and 22.7 node itself tells a module by its syntax. */
+function detectsModules() {
+	const [major, minor] = process.versions.node.split('.').map(Number);
+	return major > 22 || (major === 22 && minor >= 7) || (major === 20 && minor >= 19);
+}
+
+/*
+ * The text with the capture in it, and the place its value arrives at: a property that no program
+ * has a name for, gone as soon as it was used.
+ */
+function capture(program, text, goal, channel) {
+	const patch = load('capture').patch(text, goal);
+	if (!patch)
+		return text;
+	program.patch = patch;
+	const place = Object.getPrototypeOf(async function* () {});
+	Object.defineProperty(place, 'hotcell', {
+		configurable: true,
+		get() {
+			delete place.hotcell;
+			return { [Symbol.hasInstance]: (value) => tell(value, channel) };
+		},
+	});
+	return patch.text;
+}
+
+function tell(value, channel) {
+	if (value === undefined)
+		return false;
+	try {
+		const data = load('report').result(value);
+		if (data)
+			channel.send({ event: 'result', data, metadata: {} });
+	} catch { /* a value that cannot be shown */ }
+	return false;
+}
+
+/*
+ * Node reads the program by these functions, looked up at that moment: a script with its path, a
+ * module with its URL. What it reads is then ours, and the functions are as they were.
+ */
+function feed(fs, path, text, goal) {
+	const { readFileSync } = fs;
+	const { readFile } = fs.promises;
+	const isProgram = (file) => file === path || file.href === require('url').pathToFileURL(path).href;
+	const restore = () => {
+		fs.readFileSync = readFileSync;
+		fs.promises.readFile = readFile;
+	};
+	const hand = (file, options) => {
+		if (goal === 'script' || typeof file !== 'string')
+			restore();
+		return options === 'utf8' ? text : Buffer.from(text);
+	};
+	fs.readFileSync = function (file, options) {
+		return isProgram(file) ? hand(file, options) : readFileSync.apply(this, arguments);
+	};
+	fs.promises.readFile = async function (file, options) {
+		return isProgram(file) ? hand(file, options) : readFile.apply(this, arguments);
+	};
+}
+
+/* The program cannot tell that it was not the first; what it forks runs without us. */
+process.execArgv.splice(0, 2);
+process._preload_modules.length = 0;
+delete require.cache[__filename];
+/* A worker thread loads what the main one did, but has no part in this. */
+if (process.chdir.disabled !== true)
+	start();
