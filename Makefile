@@ -62,7 +62,7 @@ hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/
 soaks        := $(soak_src:tests/soak/%.c=$(BUILD)/tests/%)
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
 benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
-runtimes     := $(patsubst %,$(BUILD)/%,$(shell find runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
+runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
 
 # Sources written by a program exist only once the definitions they come from do.
 gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c) $(BUILD)/gen/loader.c

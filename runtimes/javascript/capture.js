@@ -303,4 +303,4 @@ function write(text, plain, kind, tokens, i, count) {
 	return { text: apply(text), lines };
 }
 
-module.exports = { goal, patch };
+module.exports = { goal, patch, scan, maskModule };

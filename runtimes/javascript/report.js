@@ -264,21 +264,28 @@ function failure(error, program) {
 }
 
 /* Outermost call first; without node's own frames. */
+const MAIN = /^(?:async )?(?:(?:Object|Module)\.)?<anonymous>$/;
+
 function framesOf(stack) {
 	const frames = [];
+	let isModule = false;
 	for (const line of stack.split('\n')) {
 		const match = FRAME.exec(line);
-		if (match)
-			frames.unshift(frame(match[2], Number(match[3]), Number(match[4]), match[1]));
+		if (!match)
+			continue;
+		isModule = match[1] === undefined && match[2].startsWith('file:');
+		frames.unshift(frame(match[2], Number(match[3]), Number(match[4]),
+			MAIN.test(match[1]) ? '<main>' : match[1] ?? '<anonymous>'));
 	}
+	if (isModule) /* whose own level has no name at all */
+		frames[0].function = '<main>';
 	return frames;
 }
 
 function frame(file, line, column, name) {
 	const path = pathOf(file);
 	const source = lineOf(path, line);
-	const made = { file: clip(shortPath(path), 4096), line, column,
-		function: clip((name ?? '').replace(/^(?:async )?(?:Object|Module)\.<anonymous>$/, '') || '<main>', 256) };
+	const made = { file: clip(shortPath(path), 4096), line, column, function: clip(name, 256) };
 	if (source !== undefined)
 		made.source = clip(source, 4096);
 	return made;
@@ -313,7 +320,7 @@ function placeOfSyntax(error, stack, frames, program) {
 		const path = frames.length > 0 ? requiredBy(frames.at(-1)) : program.path;
 		found = path && compileErrorOf(path);
 	}
-	return found ? frame(found[1], Number(found[2]), found[4].length + 1, '') : null;
+	return found ? frame(found[1], Number(found[2]), found[4].length + 1, '<main>') : null;
 }
 
 function requiredBy(last) {

@@ -19,7 +19,7 @@ const CHANNEL = 3;
 function start() {
 	const fs = require('fs');
 	const channel = openChannel(fs);
-	const program = { path: process.argv[1], patch: null };
+	const program = { path: process.argv[1], patch: null, tell: channel?.send };
 	if (channel)
 		addFrames(channel, program);
 	if (program.path)
@@ -115,8 +115,9 @@ const NO_VALUE = /(?:^|[\n;])[ \t]*console\.\w+\([^\n;]*\)?;?\s*$|\}\s*$/;
 
 function execute(fs, program, channel) {
 	const path = program.path;
-	if (/\.[cm]?tsx?$/.test(path))
-		return load('typescript').execute(fs, program, channel, load);
+	if (/\.[cm]?tsx?$/.test(path) && fs.existsSync(`${__dirname}/typescript.js`))
+		return load('typescript').execute(program, (text, goal) =>
+			channel ? capture({}, text, goal, channel) : text, load, feed.bind(null, fs));
 	let text;
 	try {
 		text = fs.readFileSync(path, 'utf8');

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+/*
+ * TypeScript on node: esbuild takes the types out, inside the cell, and node runs what is left as
+ * CommonJS under the file's own name. Types are not checked.
+ *
+ * The program and the files it imports by a relative name are given to one run of esbuild; a file
+ * that was not foreseen gets a run of its own. Each file is handed to node at the moment node
+ * reads it, as for JavaScript, with its source map inside, so node itself tells the positions of
+ * the source in stacks and reports. An `await` at the top level, for which CommonJS has no place,
+ * is run in an async function around the program.
+ */
+const fs = require('fs');
+const Module = require('module');
+const path = require('path');
+
+const ESBUILD = '/usr/bin/esbuild';
+const ENDINGS = ['.ts', '.tsx', '.mts', '.cts'];
+const FILES_MAX = 256;
+const OUTPUT_MAX = 64 << 20;
+const isTypescript = (file) => ENDINGS.includes(path.extname(file)) && !file.endsWith('.d.ts');
+
+/* The first line of what esbuild writes is kept free for us. */
+const FIRST_LINE = '//\n';
+const META_URL = 'import_meta_url';
+const NO_AWAIT = /Top-level await is (?:currently )?not supported with the "cjs" output format/;
+const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(["'])(\.[^"'\n]*)\1/g;
+const MAP = /\n\/\/# sourceMappingURL=[^\n]*\s*$/;
+
+/* ---- esbuild ----------------------------------------------------------------------------- */
+
+function esbuild(files, format, more = []) {
+	const { spawnSync } = require('child_process');
+	const [major, minor] = process.versions.node.split('.');
+	const ran = spawnSync(ESBUILD, [...files, `--format=${format}`, '--platform=node',
+		`--target=node${major}.${minor}`, '--sourcemap=inline', '--charset=utf8',
+		`--banner:js=${FIRST_LINE.trim()}`, `--define:import.meta.url=${META_URL}`,
+		'--define:import.meta.filename=__filename', '--define:import.meta.dirname=__dirname',
+		'--log-level=error', '--log-limit=1', '--color=false', ...more],
+	{ encoding: 'utf8', maxBuffer: OUTPUT_MAX, stdio: ['ignore', 'pipe', 'pipe'] });
+	if (ran.error)
+		throw ran.error;
+	return ran;
+}
+
+/* What esbuild complains of: text, and the place when it names one. */
+function complaint(text) {
+	const match = /^✘ \[ERROR\] ([^]*?)\n(?:\n +(.+):(\d+):(\d+):\n)?/m.exec(text);
+	if (!match)
+		return { message: text.trim() || 'esbuild failed' };
+	const [, message, file, line, column] = match;
+	const found = { message };
+	if (file) {
+		/* Its columns count bytes, from 0. */
+		const source = fs.readFileSync(file, 'utf8').split('\n')[line - 1] ?? '';
+		Object.assign(found, { file: path.resolve(file), line: Number(line), source,
+			column: Buffer.from(source).subarray(0, Number(column)).toString().length + 1 });
+	}
+	return found;
+}
+
+/* The files a program consists of, as far as relative imports tell; itself first. */
+function reach(program) {
+	const found = [program];
+	for (let i = 0; i < found.length && found.length < FILES_MAX; i++) {
+		let text;
+		try {
+			text = fs.readFileSync(found[i], 'utf8');
+		} catch {
+			continue;
+		}
+		for (const [, , name] of text.matchAll(IMPORT)) {
+			const file = findSource(path.resolve(path.dirname(found[i]), name));
+			if (file && !found.includes(file))
+				found.push(file);
+		}
+	}
+	return found;
+}
+
+/* './a' may be a.ts or a/index.ts, and './a.js' is how TypeScript calls a.ts. */
+function findSource(base) {
+	const bare = base.replace(/\.([cm]?)js(x?)$/, '');
+	const tries = [base, ...ENDINGS.map((ending) => base + ending),
+		...(bare === base ? [] : ENDINGS.map((ending) => bare + ending)),
+		...ENDINGS.map((ending) => path.join(base, `index${ending}`))];
+	return tries.find((file) => isTypescript(file) && fs.statSync(file, { throwIfNoEntry: false })?.isFile());
+}
+
+/* JavaScript by file; throws a complaint. */
+function transpile(files) {
+	const made = new Map();
+	const where = path.dirname(files[0]);
+	if (files.length === 1) {
+		const ran = esbuild(files, 'cjs');
+		if (ran.status !== 0)
+			throw complaint(ran.stderr);
+		return made.set(files[0], ran.stdout);
+	}
+	const out = fs.mkdtempSync(path.join(require('os').tmpdir(), 'hotcell-'));
+	try {
+		const ran = esbuild(files, 'cjs', [`--outdir=${out}`, `--outbase=${path.parse(where).root}`,
+			'--out-extension:.js=.js']);
+		if (ran.status !== 0)
+			throw complaint(ran.stderr);
+		for (const file of files)
+			made.set(file, fs.readFileSync(`${out}${file.replace(/\.[^.]+$/, '.js')}`, 'utf8'));
+	} finally {
+		fs.rmSync(out, { recursive: true, force: true });
+	}
+	return made;
+}
+
+/* ---- the text that runs -------------------------------------------------------------------- */
+
+/* The source map names its source as this file: the two have one name. */
+function finish(text, file) {
+	const first = text.includes(META_URL) ?
+		`const ${META_URL} = require("url").pathToFileURL(__filename).href;\n` : FIRST_LINE;
+	return first + text.slice(FIRST_LINE.length).replace(MAP, (line) => renameSource(line, file));
+}
+
+function renameSource(line, file) {
+	const [head, data] = line.trimEnd().split(';base64,');
+	const map = JSON.parse(Buffer.from(data, 'base64'));
+	map.sources = [path.basename(file)];
+	return `${head};base64,${Buffer.from(JSON.stringify(map)).toString('base64')}\n`;
+}
+
+/* The text without its source map, handed to `change`, and both together again. */
+function aroundMap(text, change) {
+	const map = MAP.exec(text)?.[0] ?? '';
+	return change(text.slice(0, text.length - map.length)) + map;
+}
+
+const ANNOTATION = /\n\/\/ Annotate the CommonJS export names for ESM import in node:\n[^]*$/;
+
+function captureIn(text, capture) {
+	return aroundMap(text, (code) => {
+		const rest = ANNOTATION.exec(code)?.[0] ?? '';
+		return `${capture(code.slice(0, code.length - rest.length), 'script')}\n;${rest}`;
+	});
+}
+
+/*
+ * The program as an async function: made as a module, its imports then taken with require, as
+ * they are in every other file.
+ */
+function makeAsync(file, capture, load) {
+	const ran = esbuild([file], 'esm');
+	if (ran.status !== 0)
+		throw complaint(ran.stderr);
+	return aroundMap(finish(ran.stdout, file), (code) => {
+		const { scan, maskModule } = load('capture');
+		const first = code.indexOf('\n') + 1;
+		const body = requireImports(code.slice(first), scan, maskModule);
+		return `(async () => {${code.slice(0, first).replace(/^\/\/\n/, '\n')}${capture(body, 'async')}\n})();`;
+	});
+}
+
+function requireImports(code, scan, maskModule) {
+	const tokens = scan(code) ?? [];
+	const { masked } = maskModule(code, tokens);
+	let made = '';
+	let from = 0;
+	tokens.forEach((token, i) => {
+		if (token.text !== 'import' || ['(', '.'].includes(tokens[i + 1]?.text) || token.start < from)
+			return;
+		const statement = /^import\s*(?:([\w$]+)\s*,?\s*)?(?:\*\s*as\s+([\w$]+)\s*)?(?:(\{[^}]*\})\s*)?(?:from\s*)?(["'][^\n]*?["'])/
+			.exec(code.slice(token.start));
+		if (!statement)
+			return;
+		const [all, main, space, names, name] = statement;
+		const parts = [
+			main && `${main} = ((m) => m?.__esModule ? m.default : m)(require(${name}))`,
+			space && `${space} = ((m) => m?.__esModule ? m : { ...m, default: m })(require(${name}))`,
+			names && `${names.replace(/\bas\b/g, ':').replace(/"([^"]*)"/g, '["$1"]')} = require(${name})`,
+		].filter(Boolean);
+		made += masked.slice(from, token.start) + (parts.length ? `const ${parts.join(', ')}` : `require(${name})`);
+		from = token.start + all.length;
+	});
+	return made + masked.slice(from);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+function execute(program, capture, load, feed) {
+	const main = program.path;
+	let texts = new Map();
+	process.setSourceMapsEnabled(true);
+
+	/* A file in the words of node, as soon as it is known to be the next that node reads. */
+	const prepare = (file) => {
+		if (!texts.has(file)) {
+			const made = transpile(file === main ? reach(file) : [file]);
+			for (const [name, text] of made)
+				texts.set(name, finish(text, name));
+		}
+		return texts.get(file);
+	};
+	const prepareMain = () => {
+		try {
+			return captureIn(prepare(main), capture);
+		} catch (error) {
+			if (!NO_AWAIT.test(error.message) || error.file !== main)
+				throw error;
+		}
+		const rest = reach(main).slice(1);
+		if (rest.length > 0)
+			for (const [name, text] of transpile(rest))
+				texts.set(name, finish(text, name));
+		return makeAsync(main, capture, load);
+	};
+
+	for (const ending of ENDINGS)
+		Module._extensions[ending] = Module._extensions['.js'];
+	const { _resolveFilename } = Module;
+	Module._resolveFilename = function resolve(name, parent, ...rest) {
+		let file;
+		try {
+			file = _resolveFilename.call(this, name, parent, ...rest);
+		} catch (error) {
+			file = /^\.{0,2}\//.test(name) && parent?.filename && isTypescript(parent.filename) &&
+				findSource(path.resolve(path.dirname(parent.filename), name));
+			if (!file) {
+				Error.captureStackTrace(error, resolve);
+				throw error;
+			}
+		}
+		if (isTypescript(file) && !Module._cache[file]) {
+			try {
+				feed(file, file === main ? prepareMain() : prepare(file), 'script');
+			} catch (error) {
+				refuse(error, load, program);
+			}
+		}
+		return file;
+	};
+	/* Bound, so that no frame of ours is below the program's. */
+	Module.runMain = Module._load.bind(Module, main, null, true);
+}
+
+/* Code that esbuild cannot read does not run at all: say so as node does. */
+function refuse(error, load, program) {
+	const { message, file, line, column, source } = error;
+	const { frame } = load('report');
+	const isOurs = typeof message !== 'string' || error instanceof Error;
+	const text = isOurs ? `cannot run ${ESBUILD}: ${error.message} (apt-get install esbuild)` : message;
+	const blank = (source ?? '').slice(0, column - 1).replace(/[^\t]/g, ' ');
+	const place = file ? `${file}:${line}:${column}\n${source}\n${blank}^\n\n` : '';
+	fs.writeSync(2, `${place}${isOurs ? 'Error' : 'SyntaxError'}: ${text}\n\nNode.js ${process.version}\n`);
+	program.tell?.({ event: 'error', kind: isOurs ? 'runtime' : 'syntax',
+		name: isOurs ? 'Error' : 'SyntaxError', value: text, ...(file && { line, column }),
+		traceback: file ? [frame(file, line, column, '<main>')] : [] });
+	process.reallyExit(1);
+}
+
+module.exports = { execute };
