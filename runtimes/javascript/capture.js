@@ -129,6 +129,8 @@ function scan(text) {
 
 /* Whether the text is a whole program, or the beginning of one that ends between statements. */
 function parses(text, goal) {
+	const { stackTraceLimit } = Error;
+	Error.stackTraceLimit = 0; /* most of the time of a no would go into its stack */
 	try {
 		if (goal === 'script') {
 			vm.compileFunction(text, PARAMETERS);
@@ -139,6 +141,8 @@ function parses(text, goal) {
 		return true;
 	} catch {
 		return false;
+	} finally {
+		Error.stackTraceLimit = stackTraceLimit;
 	}
 }
 

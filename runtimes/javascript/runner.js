@@ -27,11 +27,15 @@ function start() {
 }
 
 /* Other files of the runner; they leave no trace in the program's require.cache. */
+const loaded = new Map();
+
 function load(name) {
-	const path = `${__dirname}/${name}.js`;
-	const loaded = require(path);
-	delete require.cache[path];
-	return loaded;
+	if (!loaded.has(name)) {
+		const path = `${__dirname}/${name}.js`;
+		loaded.set(name, require(path));
+		delete require.cache[path];
+	}
+	return loaded.get(name);
 }
 
 /* ---- the channel ------------------------------------------------------------------------ */
@@ -72,18 +76,16 @@ function openChannel(fs) {
 /* ---- what the program may use, and what is told of it ------------------------------------ */
 
 function addFrames(channel, program) {
-	let report;
-	const reporter = () => (report ??= load('report'));
 	const define = (target, name, value) => Object.defineProperty(target, name,
 		{ value, writable: true, configurable: true, enumerable: target === console });
 
 	/* display(value[, mime]) */
 	define(globalThis, 'display', function display(value, mime) {
-		channel.send({ event: 'display', data: reporter().display(value, mime), metadata: {} });
+		channel.send({ event: 'display', data: load('report').display(value, mime), metadata: {} });
 	});
 	const { table, log } = console;
 	define(console, 'table', function (...args) {
-		const shown = reporter().table(args[0], args[1]);
+		const shown = load('report').table(args[0], args[1]);
 		if (!shown)
 			return table.apply(this, args);
 		log.call(this, shown['text/plain']);
@@ -96,10 +98,10 @@ function addFrames(channel, program) {
 			process.hasUncaughtExceptionCaptureCallback())
 			return;
 		try {
-			channel.send(reporter().failure(error, program));
+			channel.send(load('report').failure(error, program));
 		} catch { /* an error that cannot be looked at is still printed by node */ }
 		try {
-			reporter().mend(error, program);
+			load('report').mend(error, program);
 		} catch { /* the line is then shown as it ran */ }
 	});
 }

@@ -84,7 +84,15 @@ function findSource(base) {
 	const tries = [base, ...ENDINGS.map((ending) => base + ending),
 		...(bare === base ? [] : ENDINGS.map((ending) => bare + ending)),
 		...ENDINGS.map((ending) => path.join(base, `index${ending}`))];
-	return tries.find((file) => isTypescript(file) && fs.statSync(file, { throwIfNoEntry: false })?.isFile());
+	return tries.find((file) => isTypescript(file) && isFile(file));
+}
+
+function isFile(file) {
+	try {
+		return fs.statSync(file).isFile();
+	} catch {
+		return false;
+	}
 }
 
 /* JavaScript by file; throws a complaint. */
@@ -95,7 +103,7 @@ function transpile(files) {
 		const ran = esbuild(files, 'cjs');
 		if (ran.status !== 0)
 			throw complaint(ran.stderr);
-		return made.set(files[0], ran.stdout);
+		return made.set(files[0], finish(ran.stdout, files[0], process.cwd()));
 	}
 	const out = fs.mkdtempSync(path.join(require('os').tmpdir(), 'hotcell-'));
 	try {
@@ -104,7 +112,7 @@ function transpile(files) {
 		if (ran.status !== 0)
 			throw complaint(ran.stderr);
 		for (const file of files)
-			made.set(file, fs.readFileSync(`${out}${file.replace(/\.[^.]+$/, '.js')}`, 'utf8'));
+			made.set(file, finish(fs.readFileSync(`${out}${file.replace(/\.[^.]+$/, '.js')}`, 'utf8'), file, out));
 	} finally {
 		fs.rmSync(out, { recursive: true, force: true });
 	}
@@ -113,11 +121,13 @@ function transpile(files) {
 
 /* ---- the text that runs -------------------------------------------------------------------- */
 
-/* The source map names its source as this file: the two have one name. */
-function finish(text, file) {
+/* The source in the source map has the name of the text itself; esbuild knows it by its own place. */
+function finish(text, file, from) {
 	const first = text.includes(META_URL) ?
 		`const ${META_URL} = require("url").pathToFileURL(__filename).href;\n` : FIRST_LINE;
-	return first + text.slice(FIRST_LINE.length).replace(MAP, (line) => renameSource(line, file));
+	const rest = text.slice(FIRST_LINE.length);
+	return first + (path.dirname(file) === from ? rest :
+		rest.replace(MAP, (line) => renameSource(line, file)));
 }
 
 function renameSource(line, file) {
@@ -150,7 +160,7 @@ function makeAsync(file, capture, load) {
 	const ran = esbuild([file], 'esm');
 	if (ran.status !== 0)
 		throw complaint(ran.stderr);
-	return aroundMap(finish(ran.stdout, file), (code) => {
+	return aroundMap(finish(ran.stdout, file, process.cwd()), (code) => {
 		const { scan, maskModule } = load('capture');
 		const first = code.indexOf('\n') + 1;
 		const body = requireImports(code.slice(first), scan, maskModule);
@@ -186,15 +196,14 @@ function requireImports(code, scan, maskModule) {
 
 function execute(program, capture, load, feed) {
 	const main = program.path;
-	let texts = new Map();
+	const texts = new Map();
 	process.setSourceMapsEnabled(true);
 
 	/* A file in the words of node, as soon as it is known to be the next that node reads. */
 	const prepare = (file) => {
 		if (!texts.has(file)) {
-			const made = transpile(file === main ? reach(file) : [file]);
-			for (const [name, text] of made)
-				texts.set(name, finish(text, name));
+			for (const [name, text] of transpile(file === main ? reach(file) : [file]))
+				texts.set(name, text);
 		}
 		return texts.get(file);
 	};
@@ -208,7 +217,7 @@ function execute(program, capture, load, feed) {
 		const rest = reach(main).slice(1);
 		if (rest.length > 0)
 			for (const [name, text] of transpile(rest))
-				texts.set(name, finish(text, name));
+				texts.set(name, text);
 		return makeAsync(main, capture, load);
 	};
 
