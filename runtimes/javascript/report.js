@@ -8,15 +8,16 @@ const TABLE_ROWS = 1000;
 const TRACE_MAX = 64;
 const JSON_DEPTH = 24;
 const JSON_ITEMS = 100000;
+const TYPES_MAX = 16; /* in one bundle */
 const WAIT_MS = 2000; /* for a channel that is full */
 const TABLE = 'application/vnd.hotcell.table+json';
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
 function send(message, write) {
-	let body = Buffer.from(JSON.stringify(message));
+	let body = encode(message);
 	if (body.length > FRAME_MAX)
-		body = Buffer.from(JSON.stringify(smaller(message, body.length)));
+		body = encode(smaller(message, body.length));
 	const head = Buffer.alloc(4);
 	head.writeUInt32BE(body.length);
 	const bytes = Buffer.concat([head, body]);
@@ -33,6 +34,10 @@ function send(message, write) {
 		}
 	}
 }
+
+/* The supervisor takes no NUL, not even an escaped one. */
+const encode = (message) => Buffer.from(JSON.stringify(message)
+	.replace(/\\\\|\\u0000/g, (found) => found === '\\\\' ? found : '\ufffd'));
 
 function smaller(message, size) {
 	const types = Object.keys(message.data ?? {}).filter((type) => type !== 'text/plain');
@@ -124,8 +129,10 @@ function bundleOf(value) {
 	return bundle(value);
 }
 
-const isBundle = (value) => Object.keys(value).length > 0 &&
-	Object.keys(value).every((type) => /^[a-z]+\/[\w.+-]+$/.test(type));
+/* What the supervisor takes for one: a message it does not understand is the last it hears. */
+const isType = (text) => typeof text === 'string' && /^[a-z]+\/[\w.+-]{1,100}$/.test(text);
+const isBundle = (value) => Object.keys(value).length > 0 && Object.keys(value).length < TYPES_MAX &&
+	Object.keys(value).every(isType);
 
 const SIGNATURES = [
 	['image/png', /^\x89PNG\r\n\x1a\n/],
@@ -137,6 +144,8 @@ const SIGNATURES = [
 
 function display(value, mime) {
 	try {
+		if (!isType(mime))
+			mime = undefined;
 		if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
 			const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 			const start = bytes.latin1Slice(0, 16);
@@ -217,8 +226,8 @@ function toTable(data, wanted) {
 	};
 }
 
-const toCell = (value) => value === null || typeof value === 'string' || typeof value === 'boolean' ||
-	(typeof value === 'number' && Number.isFinite(value)) ? value : util.inspect(value, { depth: 1, breakLength: Infinity });
+const toCell = (value) => value === null || (typeof value !== 'object' && toData(value) !== undefined) ?
+	value : util.inspect(value, { depth: 1, breakLength: Infinity });
 
 function toHtml({ columns, rows, total_rows: total }) {
 	const line = (tag, cells) => `<tr>${cells.map((cell) => `<${tag}>${html(cell ?? '')}</${tag}>`).join('')}</tr>`;
@@ -229,7 +238,9 @@ function toHtml({ columns, rows, total_rows: total }) {
 
 /* ---- errors ------------------------------------------------------------------------------ */
 
-const IMPORT_CODES = /^(?:ERR_)?(?:MODULE_NOT_FOUND|PACKAGE_PATH_NOT_EXPORTED|PACKAGE_IMPORT_NOT_DEFINED|UNKNOWN_BUILTIN_MODULE|REQUIRE_ESM|UNSUPPORTED_DIR_IMPORT|INVALID_MODULE_SPECIFIER)$/;
+const IMPORT_CODES = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED',
+	'ERR_PACKAGE_IMPORT_NOT_DEFINED', 'ERR_UNKNOWN_BUILTIN_MODULE', 'ERR_REQUIRE_ESM',
+	'ERR_UNSUPPORTED_DIR_IMPORT', 'ERR_INVALID_MODULE_SPECIFIER']);
 
 /* "    at name (file:line:column)", "    at file:line:column", with async, new and [as name]. */
 const FRAME = /^ {4}at (?:(.*) \()?((?:file:\/\/)?\/.*?):(\d+):(\d+)\)?$/;
@@ -243,7 +254,7 @@ function failure(error, program) {
 	const told = { event: 'error', kind: 'runtime', name: clip(name, 256) };
 	if (name === 'SyntaxError' && /does not provide an export named|Named export .* not found/.test(message)) {
 		told.kind = 'import';
-	} else if (isError && IMPORT_CODES.test(error.code)) {
+	} else if (isError && IMPORT_CODES.has(error.code)) {
 		told.kind = 'import';
 	} else if (name === 'SyntaxError') {
 		const place = placeOfSyntax(error, stack, frames, program);
@@ -311,10 +322,11 @@ function lineOf(path, line) {
  * Where the text does not parse. Modules bring the place in their stack; for a script node keeps it
  * to itself, so the file is compiled once more: the program, or what the last frame requires.
  */
+const COMPILING = /\n {4}at (?:wrapSafe|(?:internalC|c)ompileFunction|compileSourceTextModule|new ModuleWrap)/;
+
 function placeOfSyntax(error, stack, frames, program) {
 	let found = /^((?:file:\/\/)?\/.*):(\d+)\n(.*)\n([ \t]*)\^+/.exec(stack);
-	const isCompile = /\n {4}at (?:wrapSafe|(?:internalC|c)ompileFunction|compileSourceTextModule|new ModuleWrap|ModuleLoader\.|ESMLoader\.|new Script \(node:vm)/.test(stack);
-	if (!found && !isCompile)
+	if (!found && !COMPILING.test(stack))
 		return null;
 	if (!found) {
 		const path = frames.length > 0 ? requiredBy(frames.at(-1)) : program.path;

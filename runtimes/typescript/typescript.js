@@ -168,6 +168,10 @@ function makeAsync(file, capture, load) {
 	});
 }
 
+/* import main, * as space, { names } from "name" */
+const STATEMENT = new RegExp(/^import\s*(?:([\w$]+)\s*,?\s*)?(?:\*\s*as\s+([\w$]+)\s*)?/.source +
+	/(?:(\{[^}]*\})\s*)?(?:from\s*)?(["'][^\n]*?["'])/.source);
+
 function requireImports(code, scan, maskModule) {
 	const tokens = scan(code) ?? [];
 	const { masked } = maskModule(code, tokens);
@@ -176,8 +180,7 @@ function requireImports(code, scan, maskModule) {
 	tokens.forEach((token, i) => {
 		if (token.text !== 'import' || ['(', '.'].includes(tokens[i + 1]?.text) || token.start < from)
 			return;
-		const statement = /^import\s*(?:([\w$]+)\s*,?\s*)?(?:\*\s*as\s+([\w$]+)\s*)?(?:(\{[^}]*\})\s*)?(?:from\s*)?(["'][^\n]*?["'])/
-			.exec(code.slice(token.start));
+		const statement = STATEMENT.exec(code.slice(token.start));
 		if (!statement)
 			return;
 		const [all, main, space, names, name] = statement;

@@ -183,6 +183,21 @@ def too_large(person):
     equal(shown[1], {"text/plain": "next"}, "the next")
 
 
+@claim("odd values and types do not end the channel")
+def odd(person):
+    result = run(person, '''
+        display('x', 'no type'); display('x', 5); display({ 'a/b': 1, 'c d': 2 });
+        display(Object.fromEntries(Array.from({ length: 40 }, (_, i) => ['x/' + i, i])));
+        let deep = []; for (let i = 0; i < 1000; i++) deep = [deep];
+        display(deep); display('\\ud800\\0'); display(10n ** 50n); display(Symbol('s')); display();
+        display(new Proxy({}, { get() { throw 1 }, ownKeys() { throw 2 } }));
+        display({ get x() { throw 3 } }); display([, 1]); display(NaN); display(-0); display(1e300);
+        display({ ['__proto__']: 1, toJSON() { throw 4 } }); display({ [Symbol.for('Jupyter.display')]() { throw 5 } });
+        ({ [require('util').inspect.custom]() { throw 6 } })''').is_ok()
+    equal(result.meta["warnings"], [], "warnings")
+    equal(len(data(result, "display")), 17, "displays")
+
+
 @claim("a program that closes or takes the channel runs on")
 def lost(person):
     for text in ("require('fs').closeSync(3); display(1); console.log('on'); 5",
