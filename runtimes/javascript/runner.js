@@ -133,7 +133,7 @@ function execute(fs, program, channel) {
 	if (channel && !NO_VALUE.test(text))
 		fed = capture(program, text, goal, channel);
 	if (goal === 'async')
-		load('ways').runAsync(path, fed, program);
+		load('ways').runAsync(path, fed);
 	else if (goal === 'module' && path.endsWith('.js') && !detectsModules())
 		load('ways').runModule(path, fed);
 	else if (fed !== text)

@@ -20,8 +20,11 @@ function main(begin) {
 }
 
 /* CommonJS with await: the function that node makes of a script, only async. */
-function runAsync(path, text, isStrict) {
+function runAsync(path, text) {
 	const vm = require('vm');
+	const loader = vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER;
+	if (!loader) /* before 20.12 a script of ours cannot import: a parameter does, as long a word */
+		text = text.replace(/(?<![\w$.'"`])import(?=\s*\()/g, '$mport');
 	const module = new Module(path, null);
 	module.id = '.';
 	module.filename = path;
@@ -30,23 +33,23 @@ function runAsync(path, text, isStrict) {
 		process.mainModule = module;
 		Module._cache[path] = module;
 		/* The first line is ours and is not counted. */
-		const script = new vm.Script('(async function (exports, require, module, __filename, __dirname) {\n' +
-			`${text.replace(/^#!/, '//')}\n})`, { filename: path, lineOffset: -1,
-			importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ??
-				((name) => importFrom(path, name)) });
-		const body = script.runInThisContext();
-		const require_ = Module.createRequire(path);
-		return Promise.resolve().then(body.bind(module.exports, module.exports, require_, module,
-			path, require('path').dirname(path))).then(() => {
+		const script = new vm.Script('(async function (exports, require, module, __filename, __dirname' +
+			`${loader ? '' : ', $mport'}) {\n${text.replace(/^#!/, '//')}\n})`,
+		{ filename: path, lineOffset: -1, ...(loader && { importModuleDynamically: loader }) });
+		const body = script.runInThisContext().bind(module.exports, module.exports, Module.createRequire(path),
+			module, path, require('path').dirname(path), ...(loader ? [] : [importFrom.bind(null, path)]));
+		return Promise.resolve().then(body).then(() => {
 			module.loaded = true;
 		});
 	});
 }
 
 function importFrom(path, name) {
-	const isRelative = /^\.{0,2}\//.test(name);
-	return import(isRelative ? new URL(name, pathToFileURL(path)).href :
-		/^[\w+.-]+:/.test(name) ? name : pathToFileURL(Module.createRequire(path).resolve(name)).href);
+	if (/^\.{0,2}\//.test(name))
+		return import(new URL(name, pathToFileURL(path)).href);
+	if (Module.isBuiltin(name) || /^[\w+.-]+:/.test(name))
+		return import(name);
+	return import(pathToFileURL(Module.createRequire(path).resolve(name)).href);
 }
 
 /* A module in a file called .js, before node could tell: the loader is told by hooks.mjs. */
