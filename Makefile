@@ -124,7 +124,7 @@ endif
 # ---- building -----------------------------------------------------------------------------------
 
 .PHONY: all tests benches fuzzers
-all: $(programs) $(lib) $(runtimes) $(module)
+all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache
 tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(helpers)
 benches: $(benches)
 fuzzers: $(fuzzers)
@@ -158,6 +158,13 @@ $(module): $(module_obj)
 # A program finds its languages beside itself, so the build directory is whole.
 $(BUILD)/runtimes/%: runtimes/%
 	$(Q)install -D -m 644 $< $@
+
+# What a runner in Python loads at every start is compiled for the python3 that is here, valid
+# whatever the times of the files; any other version reads the source.
+$(BUILD)/pycache: $(filter $(BUILD)/runtimes/python/%.py,$(runtimes))
+	$(Q)test ! -x /usr/bin/python3 || /usr/bin/python3 -m compileall -q -f \
+		--invalidation-mode unchecked-hash -s $(BUILD)/runtimes/python -p /run/hotcell $^
+	$(Q)touch $@
 
 # Test helpers are found as "unit/…" or "fuzz/…" from tests/, the runner's parts as "sql/…".
 $(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests -Iruntimes
