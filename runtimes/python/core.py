@@ -530,6 +530,7 @@ def begin():
     builtins.display = display
     sys.meta_path.insert(0, Finder)
     parts["program"] = program
+    del program  # the trace of what is raised here lives as long as the interpreter
     hide(start)
     sys.excepthook = start
     raise SystemError  # takes our frames away and calls start()
