@@ -89,7 +89,7 @@ function addFrames(channel, program) {
 		if (!shown)
 			return table.apply(this, args);
 		log.call(this, shown['text/plain']);
-		channel.send({ event: 'display', data: shown, metadata: {} });
+		channel.send({ event: 'display', data: shown, metadata: { printed: true } });
 	});
 	Object.defineProperty(console.table, 'name', { value: 'table' });
 
@@ -98,6 +98,7 @@ function addFrames(channel, program) {
 			process.hasUncaughtExceptionCaptureCallback())
 			return;
 		try {
+			load('report').trim(error);
 			channel.send(load('report').failure(error, program));
 		} catch { /* an error that cannot be looked at is still printed by node */ }
 		try {

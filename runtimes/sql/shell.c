@@ -59,7 +59,7 @@ static void send_pending(struct shell *shell, const char *event)
 	text_add(&frame, event);
 	text_add(&frame, "\",\"data\":");
 	text_put_bytes(&frame, shell->pending.data, shell->pending.len);
-	text_add(&frame, ",\"metadata\":{}}");
+	text_add(&frame, ",\"metadata\":{\"printed\":true}}");
 	channel_send(&shell->channel, &frame);
 	shell->pending.len = 0;
 }

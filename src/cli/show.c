@@ -177,12 +177,27 @@ static void put_value(struct buf *out, const struct output *output, struct show 
 		put_kinds(out, bundle, show, output->is_result);
 }
 
+/* The program put it on its output already, or it is the value of a file's last line. */
+static bool is_passed_over(const struct output *output, const struct show *show)
+{
+	auto_json struct json_object *metadata = NULL;
+	struct err err = { 0 };
+	if (output->is_result && !show->is_snippet)
+		return true;
+	if (json_read(output->metadata, strlen(output->metadata), LIMIT_OUTPUT_BYTES,
+		    LIMIT_FRAME_DEPTH, &metadata, &err) < 0)
+		return false;
+	return json_object_get_boolean(json_object_object_get(metadata, "printed"));
+}
+
 void show_values(struct show *show, const struct result *result)
 {
 	if (!show->out.is_rich || result->output_count == 0)
 		return;
 	for (size_t i = 0; i < result->output_count; i++) {
 		auto_buf struct buf text = { 0 };
+		if (is_passed_over(&result->outputs[i], show))
+			continue;
 		buf_init(&text, SHOWN_MAX);
 		if (show->is_midline)
 			(void)buf_append(&text, "\n", 1);

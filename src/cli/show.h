@@ -8,6 +8,7 @@
 struct show {
 	struct term out, err;
 	size_t max_rows;  /* of a table */
+	bool is_snippet;  /* code typed in, whose last value somebody waits for; not a file */
 	bool is_midline;  /* the last output on the terminal left its line open */
 	int interrupt_fd; /* -1: none */
 };

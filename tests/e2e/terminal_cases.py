@@ -44,7 +44,7 @@ def run_on_terminal(person, *args, keys=None, **kwargs):
 
 
 def printed(text):
-    return f"import sys; sys.stdout.write({text!r})"
+    return f"import sys; sys.stdout.write({text!r});"
 
 
 @claim("colours pass to a terminal and are switched off at the end")

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	spec_init(&spec);
 	result_init(&result);
 	result.status = argc > 5 ? STATUS_SIGNAL : STATUS_ERROR;
-	result.signal = argc > 5 ? atoi(argv[5]) : 0;
+	result.signal = argc > 5 ? (int)strtol(argv[5], NULL, 10) : 0;
 	result.exit_code = 1;
 	(void)snprintf(result.language, sizeof(result.language), "%s", argv[1]);
 	result.err.text = xstrdup(buf_text(&errors));

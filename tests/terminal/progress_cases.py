@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from screen import Terminal, frames, on_pty, on_screen, result
+from screen import Terminal, frames, on_pty, on_screen, result, typed_in
 from suite import Failure, check, claim, contains, equal, lacks
 
 ERASE = "\r\033[K"
@@ -75,5 +75,5 @@ def interrupted(person):
 
 @claim("a value follows the erased line")
 def value(person):
-    lines, _code = on_screen(person, frames(person, ["sleep", 1.3], result({"text/plain": "7"})))
+    lines, _code = on_screen(person, *typed_in(["sleep", 1.3], result({"text/plain": "7"})))
     equal(lines, ["Out: 7"], "the screen")

@@ -35,6 +35,11 @@ def frames(person, *said):
                         "".join(json.dumps(what) + "\n" for what in said))
 
 
+def typed_in(*said):
+    """The same as code on the command line."""
+    return ["-l", "frames", "-c", "".join(json.dumps(what) + "\n" for what in said)]
+
+
 def display(data, event="display"):
     return {"event": event, "data": data, "metadata": {}}
 

@@ -2,7 +2,7 @@
 """Values that a program displays, on terminals of two widths, and where there is none."""
 import json
 
-from screen import display, frames, on_pty, on_screen, result, runtimes, table
+from screen import display, frames, on_pty, on_screen, result, runtimes, table, typed_in
 from suite import ROOT, check, claim, contains, equal, lacks
 
 CITIES = table(
@@ -68,11 +68,19 @@ def pretty(person):
 
 @claim("the value of the last expression has its mark, and a line of its own when it is long")
 def out(person):
-    lines, _code = on_screen(person, frames(person, ["stdout", "no new line"],
-                                            result({"text/plain": "42"})))
+    lines, _code = on_screen(person, *typed_in(["stdout", "no new line"],
+                                               result({"text/plain": "42"})))
     equal(lines, ["no new line", "Out: 42"], "the screen")
-    lines, _code = on_screen(person, frames(person, result({"text/plain": "a\nb\n"})))
+    lines, _code = on_screen(person, *typed_in(result({"text/plain": "a\nb\n"})))
     equal(lines, ["Out:", "a", "b"], "the screen")
+
+
+@claim("what a file's last line comes to is not shown, and nothing that was printed is shown twice")
+def not_shown(person):
+    printed = {**display({"text/plain": "a table"}), "metadata": {"printed": True}}
+    lines, _code = on_screen(person, frames(person, ["stdout", "a table\n"], printed,
+                                            result({"text/plain": "42"})))
+    equal(lines, ["a table"], "the screen")
 
 
 @claim("of several forms the best one is shown, once")
