@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "engine/compile.h"
 #include "engine/explain.h"
+#include "engine/python.h"
 #include "model/units.h"
 #include "provider/provider.h"
 
@@ -113,6 +114,7 @@ static int make_from_language(
 	TRY(choose_language(spec, &making->language, err));
 	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language.name);
 	TRY(set_defaults(spec, &making->language, &making->language.defaults, err));
+	TRY(python_choose(spec, &making->language, err));
 	const char *missing = engine_missing_program(&making->language, spec);
 	if (missing)
 		return err_set(err, ERR_MISSING,

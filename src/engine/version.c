@@ -125,6 +125,8 @@ static bool ask(
 	asking.timeout_ms = 10000;
 	free(asking.rootfs);
 	asking.rootfs = xstrdup(spec->rootfs);
+	for (size_t i = 0; i < spec->ro.count && spec->python; i++)
+		pairs_add(&asking.ro, spec->ro.items[i].from, spec->ro.items[i].to);
 	const struct task task = { .spec = &asking,
 		.argv = &argv,
 		.needs_full_proc = language->needs_full_proc,

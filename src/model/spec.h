@@ -79,6 +79,7 @@ struct spec {
 	char *rootfs; /* "host" or a directory */
 	struct strings require;
 	struct strings without;
+	char *python;            /* a virtual environment or an interpreter of the host */
 	struct strings commands; /* the only programs there are; empty: all of the root's */
 	const char *interpreter; /* borrowed; runs the code and is there, too; NULL: none */
 	bool cold;

@@ -167,6 +167,10 @@ static int check_what_to_run(const struct spec *spec, struct err *err)
 		return refuse("language", spec->language,
 			"has no meaning with --exec, which runs a program as it is", ERR_INVALID,
 			err);
+	if (spec->exec.count > 0 && spec->python)
+		return refuse("python", spec->python,
+			"has no meaning with --exec, which runs a program as it is", ERR_INVALID,
+			err);
 	if (spec->exec.count > 0 && spec->args.count > 0)
 		return refuse(
 			"args", spec->args.items[0], "must stand in exec itself", ERR_INVALID, err);
@@ -306,10 +310,20 @@ static int check_commands(const struct spec *spec, struct err *err)
 		"commands", name, "is to be executed, but is not in the list", ERR_INVALID, err);
 }
 
+static int check_python(const struct spec *spec, struct err *err)
+{
+	if (spec->python && strcmp(spec->rootfs, "host") != 0)
+		return refuse("python", spec->python,
+			"is of the host, and --rootfs brings a system of its own", ERR_INVALID,
+			err);
+	return 0;
+}
+
 int spec_check(const struct spec *spec, struct err *err)
 {
 	struct strings mounts = { 0 }, files = { 0 };
 	TRY(check_what_to_run(spec, err));
+	TRY(check_python(spec, err));
 	TRY(check_job(spec, err));
 	TRY(check_commands(spec, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);

@@ -347,3 +347,85 @@ def project(person):
     error = person.json(*words, "-c", "import pack\npack.f(0)").has_status("error", 1)["error"]
     equal((error["line"], error["traceback"][-1]["file"]),
           (2, "/home/user/project/pack/deep.py"), "line of the program, file of the failure")
+
+
+# ---- other interpreters --------------------------------------------------------------------------
+
+WHERE = "import sys\nprint(sys.prefix)\nimport only_here\nonly_here.x"
+
+
+def environment(person, name="venv"):
+    """A virtual environment as `python3 -m venv` makes one, with a module of its own."""
+    version = person.code("import sys; print('%d.%d' % sys.version_info[:2])").ok().out.strip()
+    packages = f"{name}/lib/python{version}/site-packages"
+    os.makedirs(person.path(packages))
+    os.makedirs(person.path(name + "/bin"))
+    os.symlink("/usr/bin/python3", person.path(name + "/bin/python3"))
+    person.write(person.path(name + "/pyvenv.cfg"),
+                 "home = /usr/bin\ninclude-system-site-packages = false\n")
+    person.write(person.path(packages + "/only_here.py"), "x = 'from the environment'\n")
+    for root, dirs, _files in os.walk(person.path(name)):
+        person.own(root)
+        for directory in dirs:
+            person.own(os.path.join(root, directory))
+    return person.path(name)
+
+
+@claim("--python runs the code with a virtual environment, given as it is or by its interpreter")
+def python_environment(person):
+    path = environment(person)
+    for given in (path, "venv", "./venv/", "venv/bin/python3", path + "/bin/python3"):
+        result = person.json("--python", given, "-c", WHERE).is_ok()
+        equal(result.stdout, path + "\n", f"prefix with {given}")
+        equal(result["outputs"][0]["data"]["text/plain"], "'from the environment'", "value")
+        check(result.meta["language_version"], "no version with", given)
+    person.code(WHERE).exits(1)
+    result = person.json("--python", "venv", "-c", f"open('{path}/new', 'w')")
+    result.has_status("error", 1)
+    check(not os.path.exists(path + "/new"), "the environment was changed")
+
+
+@claim("--python shows the run the environment and nothing beside it")
+def python_only(person):
+    path = environment(person)
+    person.write(person.path("secret"), "not yours")
+    ran = person.code(f"import os\nprint(os.listdir('{person.dir}'))", "--python", path).ok()
+    equal(ran.out, "['venv']\n", "what the cell sees beside it")
+
+
+@claim("--python takes an interpreter of the system and a link to one")
+def python_program(person):
+    os.symlink("/usr/bin/python3", person.path("mine"))
+    for given in ("/usr/bin/python3", "mine", "./mine"):
+        equal(person.code("6 * 7; print(1)", "--python", given).ok().out, "1\n", given)
+
+
+@claim("--python refuses what is no Python, and says what to do")
+def python_refused(person):
+    person.write(person.path("text"), "x")
+    person.write(person.path("script"), "#!/bin/sh\nexec python3 \"$@\"\n", 0o755)
+    os.makedirs(person.path("empty"))
+    environment(person, "gone")
+    os.remove(person.path("gone/bin/python3"))
+    os.symlink("/usr/bin/no-such-python", person.path("gone/bin/python3"))
+    for given, words in (("nowhere", "No such file"), ("text", "is no program"),
+                         ("empty", "python3 -m venv"), ("gone", "is gone"),
+                         ("script", "--ro DIR"), ("", "empty")):
+        ran = person.code("1", "--python", given).exits(125)
+        contains(ran.err, "--python", "stderr")
+        contains(ran.err, words, f"stderr for {given!r}")
+        equal(ran.out, "", "stdout")
+    path = environment(person)
+    for args in (["-l", "bash", "-c", "echo"], ["--exec", "--", "ls"],
+                 ["--rootfs", "/", "-c", "1"]):
+        contains(person.run("--python", path, *args).exits(125).err, "--python", "stderr")
+
+
+@claim("--python never shows a whole home directory")
+def python_home(person):
+    """An environment that is the home itself, as some make it by mistake."""
+    path = environment(person)
+    env = {"HOME": path}
+    ran = person.code("1", "--python", path, env=env).exits(125)
+    contains(ran.err, "cannot be shown", "stderr")
+    person.code("1", "--python", path).ok()
