@@ -388,12 +388,4 @@ function mend(error, program) {
 	error.stack = `${match[2]}:${match[3]}\n${line.text}\n${blank}^\n\n${stack}`;
 }
 
-/* Calls that go through us are not the program's. */
-function trim(error) {
-	if (!util.types.isNativeError(error) || !error.stack?.includes(`${__dirname}/`))
-		return;
-	error.stack = error.stack.split('\n')
-		.filter((line) => !/^ {4}at /.test(line) || !line.includes(`${__dirname}/`)).join('\n');
-}
-
-module.exports = { send, display, result, table, failure, mend, trim, frame, clip };
+module.exports = { send, display, result, table, failure, mend, frame, clip };

@@ -98,7 +98,6 @@ function addFrames(channel, program) {
 			process.hasUncaughtExceptionCaptureCallback())
 			return;
 		try {
-			load('report').trim(error);
 			channel.send(load('report').failure(error, program));
 		} catch { /* an error that cannot be looked at is still printed by node */ }
 		try {

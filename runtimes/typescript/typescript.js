@@ -227,11 +227,18 @@ function execute(program, capture, load, feed) {
 	for (const ending of ENDINGS)
 		Module._extensions[ending] = Module._extensions['.js'];
 	const { _resolveFilename } = Module;
-	/* The source comes first, so that what cannot be found is node's own error, thrown by node. */
 	Module._resolveFilename = function resolve(name, parent, ...rest) {
-		const source = /^\.{0,2}\//.test(name) && parent?.filename && isTypescript(parent.filename) &&
-			findSource(path.resolve(path.dirname(parent.filename), name));
-		const file = source || _resolveFilename.call(this, name, parent, ...rest);
+		let file;
+		try {
+			file = _resolveFilename.call(this, name, parent, ...rest);
+		} catch (error) {
+			file = /^\.{0,2}\//.test(name) && parent?.filename && isTypescript(parent.filename) &&
+				findSource(path.resolve(path.dirname(parent.filename), name));
+			if (!file) {
+				Error.captureStackTrace(error, resolve);
+				throw error;
+			}
+		}
 		if (isTypescript(file) && !Module._cache[file]) {
 			try {
 				feed(file, file === main ? prepareMain() : prepare(file), 'script');
