@@ -116,16 +116,18 @@ const MODULE_WORDS = /\b(?:import|export|await)\b/;
 const NO_VALUE = /(?:^|[\n;])[ \t]*console\.\w+\([^\n;]*\)?;?\s*$|\}\s*$/;
 
 function execute(fs, program, channel) {
-	const path = program.path;
-	if (/\.[cm]?tsx?$/.test(path) && fs.existsSync(`${__dirname}/typescript.js`))
-		return load('typescript').execute(program, (text, goal) =>
-			channel ? capture({}, text, goal, channel) : text, load, feed.bind(null, fs));
+	let path;
 	let text;
 	try {
+		path = program.path = fs.realpathSync(program.path);
 		text = fs.readFileSync(path, 'utf8');
 	} catch {
 		return; /* node tells */
 	}
+	if (/\.[cm]?tsx?$/.test(path) && fs.existsSync(`${__dirname}/typescript.js`))
+		return load('typescript').execute(program, (code, goal) =>
+			channel && !NO_VALUE.test(code) ? capture({}, code, goal, channel) : code,
+		load, feed.bind(null, fs));
 	let goal = path.endsWith('.mjs') ? 'module' : 'script';
 	if (goal === 'script' && !path.endsWith('.cjs') && MODULE_WORDS.test(text))
 		goal = load('capture').goal(text);

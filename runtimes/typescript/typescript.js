@@ -226,27 +226,19 @@ function execute(program, capture, load, feed) {
 
 	for (const ending of ENDINGS)
 		Module._extensions[ending] = Module._extensions['.js'];
-	const { _resolveFilename } = Module;
-	Module._resolveFilename = function resolve(name, parent, ...rest) {
-		let file;
-		try {
-			file = _resolveFilename.call(this, name, parent, ...rest);
-		} catch (error) {
-			file = /^\.{0,2}\//.test(name) && parent?.filename && isTypescript(parent.filename) &&
-				findSource(path.resolve(path.dirname(parent.filename), name));
-			if (!file) {
-				Error.captureStackTrace(error, resolve);
-				throw error;
-			}
-		}
-		if (isTypescript(file) && !Module._cache[file]) {
+	/* Where node looks for a file; that it found none is node's own to say. */
+	const { _findPath } = Module;
+	Module._findPath = function (name, paths, isMain) {
+		const found = _findPath.call(this, name, paths, isMain);
+		const file = found || (/^\.{0,2}\//.test(name) && findSource(path.resolve(paths?.[0] || '/', name)));
+		if (file && isTypescript(file) && !Module._cache[file]) {
 			try {
 				feed(file, file === main ? prepareMain() : prepare(file), 'script');
 			} catch (error) {
 				refuse(error, load, program);
 			}
 		}
-		return file;
+		return file || false;
 	};
 	/* Bound, so that no frame of ours is below the program's. */
 	Module.runMain = Module._load.bind(Module, main, null, true);
@@ -257,7 +249,8 @@ function refuse(error, load, program) {
 	const { message, file, line, column, source } = error;
 	const { frame } = load('report');
 	const isOurs = typeof message !== 'string' || error instanceof Error;
-	const text = isOurs ? `cannot run ${ESBUILD}: ${error.message} (apt-get install esbuild)` : message;
+	const remedy = error.code === 'ENOENT' ? ' (apt-get install esbuild)' : '';
+	const text = isOurs ? `cannot run ${ESBUILD}: ${error.message}${remedy}` : message;
 	const blank = (source ?? '').slice(0, column - 1).replace(/[^\t]/g, ' ');
 	const place = file ? `${file}:${line}:${column}\n${source}\n${blank}^\n\n` : '';
 	fs.writeSync(2, `${place}${isOurs ? 'Error' : 'SyntaxError'}: ${text}\n\nNode.js ${process.version}\n`);
