@@ -195,6 +195,24 @@ static void set_message(const struct analysis *analysis, struct failure *failure
 					 : xasprintf("%s%s", words, value);
 }
 
+/* A runner that knows no place knows less than the words its interpreter printed; its own word
+ * counts again when those say nothing. */
+static void read_trace(struct analysis *analysis)
+{
+	struct failure *failure = &analysis->result->error;
+	struct failure told = *failure;
+	if (told.name && (told.line > 0 || told.trace_count > 0))
+		return;
+	*failure = (struct failure){ 0 };
+	trace_parse(analysis);
+	if (told.name && failure->line == 0 && failure->trace_count == 0) {
+		failure_done(failure);
+		*failure = told;
+		return;
+	}
+	failure_done(&told);
+}
+
 void analyse(const struct analysis_input *input, struct result *result)
 {
 	struct analysis *analysis = xcalloc(1, sizeof(*analysis));
@@ -208,8 +226,8 @@ void analyse(const struct analysis_input *input, struct result *result)
 		open_books(analysis, "common");
 	if (result->err.text)
 		split_lines(analysis, result->err.text, result->err.len);
-	if (is_error && !failure->name)
-		trace_parse(analysis);
+	if (is_error)
+		read_trace(analysis);
 	pick_line(input, failure);
 	fill_sources(input, failure);
 	if (is_error)
