@@ -153,7 +153,7 @@ bool engine_version(
 	char text[64];
 	auto_free char *path = NULL;
 	if (language->version.count == 0 ||
-		!stat_path(language, spec, language_path(language), &st))
+		!stat_path(language, spec, language->version.items[0], &st))
 		return false;
 	(void)snprintf(key, sizeof(key), "version-%llx-%llx-%llx-%llx", (long long)st.st_dev,
 		(long long)st.st_ino, (long long)st.st_size, (long long)st.st_ctime);
