@@ -332,8 +332,7 @@ static int run_spec(struct run_line *line)
 		told = print_result(line, &result, &rendering, wishes.interrupt_fd);
 	} else {
 		rendering.show.interrupt_fd = wishes.interrupt_fd;
-		rendering.show.is_snippet =
-			!line->spec.file || strcmp(line->spec.file, "-") == 0;
+		rendering.show.is_snippet = !line->spec.file || strcmp(line->spec.file, "-") == 0;
 		show_values(&rendering.show, &result);
 		show_words(&rendering.show, &result);
 	}
