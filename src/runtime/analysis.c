@@ -195,8 +195,8 @@ static void set_message(const struct analysis *analysis, struct failure *failure
 					 : xasprintf("%s%s", words, value);
 }
 
-/* A runner that knows no place knows less than the words its interpreter printed; its own word
- * counts again when those say nothing. */
+/* A runner that knows no place knows less about it than the words its interpreter printed. What it
+ * does know stays: the value, and the kind, unless the words tell of a text that never ran. */
 static void read_trace(struct analysis *analysis)
 {
 	struct failure *failure = &analysis->result->error;
@@ -209,6 +209,13 @@ static void read_trace(struct analysis *analysis)
 		failure_done(failure);
 		*failure = told;
 		return;
+	}
+	bool never_ran = strcmp(failure->kind, "syntax") == 0 && strcmp(told.kind, "runtime") == 0;
+	if (told.name && !never_ran)
+		memcpy(failure->kind, told.kind, sizeof(failure->kind));
+	if (told.value) {
+		free(failure->value);
+		failure->value = take_ptr(&told.value);
 	}
 	failure_done(&told);
 }
