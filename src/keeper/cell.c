@@ -308,7 +308,7 @@ static int take_init(struct cell *cell, int *ret_sock, struct err *err)
 
 static int raise_cell(struct cell *cell, struct err *err)
 {
-	const struct zygote *zygote = &cell->keeper->zygote;
+	struct zygote *zygote = &cell->keeper->zygote;
 	auto_fd int page_fd = -1;
 	auto_fd int sock = -1;
 	void *page = NULL;
@@ -321,6 +321,7 @@ static int raise_cell(struct cell *cell, struct err *err)
 		return send_raise(cell, page_fd, sock, err);
 	}
 	/* it becomes the cell's init itself */
+	zygote_call_back(zygote);
 	cell->pidfd = fcntl(zygote->pidfd, F_DUPFD_CLOEXEC, 3);
 	if (cell->pidfd < 0)
 		return err_sys(err, errno, "keep the cell's pidfd");
@@ -385,6 +386,9 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	TRY(workspace_check_out(&cell->task->spec->outs, err));
 	TRY(start_spill(cell, err));
 	int r = cell->page ? 0 : raise_cell(cell, err);
+	/* the janitor's moment: init is at work, and we have nothing to do yet */
+	if (r == 0)
+		keeper_sweep(cell->keeper);
 	if (r == 0)
 		r = make_delivery(cell, err);
 	if (r == 0)

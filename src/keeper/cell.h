@@ -16,6 +16,7 @@ struct keeper {
 	bool is_resident;
 	enum jail_mode mode;
 	bool is_probe;
+	bool has_swept;
 	struct zygote zygote;
 	struct zygote interpreter; /* sock -1: none */
 	int network_fd;            /* owned; for the only cell of one that keeps no zygote */
@@ -87,6 +88,9 @@ struct cell {
 
 /* keeper.c: asks the zygote for an init, which a v2 group must be there for already. */
 int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err);
+
+/* keeper.c: the first time, removes what killed supervisors left. */
+void keeper_sweep(struct keeper *keeper);
 
 /* supervise.c: from the gate's GO to the death of the cell's last process. */
 int cell_supervise(struct cell *cell, struct err *err);

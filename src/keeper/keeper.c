@@ -239,7 +239,6 @@ static int open_keeper(const struct spec *spec, const char *runtime, enum keeper
 	/* while the zygote is at work */
 	if (keeper->mode == MODE_ROOT && keeper->zygote.pidfd >= 0)
 		(void)jail_make_network(&keeper->network_fd); /* else the cell makes its own */
-	cgroup_sweep(&keeper->site);
 	*ret_keeper = keeper;
 	return 0;
 }
@@ -248,6 +247,13 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
 	struct keeper **ret_keeper, struct err *err)
 {
 	return open_keeper(spec, runtime, life, 0, ret_keeper, err);
+}
+
+void keeper_sweep(struct keeper *keeper)
+{
+	if (!keeper->has_swept)
+		cgroup_sweep(&keeper->site);
+	keeper->has_swept = true;
 }
 
 int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/zygote.h"
@@ -67,6 +68,12 @@ static int spawn(const char *path, char *const argv[], char *const env[], int so
 	return r == 0 ? 0 : err_sys(err, r, "start '%s'", path);
 }
 
+void zygote_call_back(struct zygote *zygote)
+{
+	cpus_give_back(zygote->pid, &zygote->cpus);
+	CPU_ZERO(&zygote->cpus);
+}
+
 static int start(struct zygote *zygote, int sock, enum zygote_form form, enum jail_mode mode,
 	int cgroup_fd, struct err *err)
 {
@@ -88,6 +95,8 @@ static int start(struct zygote *zygote, int sock, enum zygote_form form, enum ja
 	}
 	if (r < 0 && form == ZYGOTE_BORN)
 		return jail_refuse_birth(mode, -r, err);
+	if (r == 0 && form == ZYGOTE_BORN)
+		cpus_send_away(zygote->pid, &zygote->cpus);
 	return r < 0 ? err_sys(err, -r, "start a zygote") : 0;
 }
 

@@ -2,6 +2,7 @@
 /* The supervisor's end of a zygote. */
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include "jail/jail.h"
@@ -9,7 +10,8 @@
 struct zygote {
 	int sock; /* owned; closing it ends the zygote and its cells */
 	pid_t pid;
-	int pidfd; /* owned; only of one that becomes its cell's init */
+	int pidfd;      /* owned; only of one that becomes its cell's init */
+	cpu_set_t cpus; /* what it gets back when it is called back; empty: it was not sent away */
 };
 
 /* How a zygote comes to be. */
@@ -24,6 +26,9 @@ enum zygote_form {
 int zygote_start(struct zygote *zygote, enum zygote_form form, enum jail_mode mode, int cgroup_fd,
 	struct err *err);
 void zygote_stop(struct zygote *zygote);
+
+/* One that is born works beside us, on another processor, until it is called back. */
+void zygote_call_back(struct zygote *zygote);
 
 int zygote_template(struct zygote *zygote, int page_fd, struct err *err);
 

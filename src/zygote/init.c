@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/parts.h"
@@ -107,8 +108,13 @@ _Noreturn void init_run(struct raising *raising)
 	pid_t payload = has_guest ? 0 : fork();
 	if (payload == 0 && !has_guest)
 		payload_run(raising);
+	cpu_set_t cpus = { 0 };
+	if (payload > 0)
+		cpus_send_away(payload, &cpus);
 	if (payload < 0 || jail_walk(raising, STAGE_MOUNT, &err) < 0)
 		_exit(1);
+	if (payload > 0)
+		cpus_give_back(payload, &cpus);
 	close_others(raising);
 	/* when memory runs out the kernel should look there first, not at init or the host */
 	if (!has_guest)

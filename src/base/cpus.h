@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel likes to keep a new process where its parent is, and lets it wait there until that has
+ * nothing more to do. A parent that has work of its own sends its child to another processor, and
+ * lets it go wherever it likes a little later.
+ */
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+/* *ret_cpus is what the child is to get back: empty when it was not sent away. */
+void cpus_send_away(pid_t child, cpu_set_t *ret_cpus);
+
+/* Gives a process, 0 for the caller, its processors back. */
+void cpus_give_back(pid_t process, const cpu_set_t *cpus);
