@@ -276,7 +276,7 @@ $(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/ben
 # Objects reached only through a pattern are kept, or every run would build them again.
 .SECONDARY:
 
--include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) \
+-include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
 	$(call obj,$(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
