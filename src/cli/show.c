@@ -16,6 +16,8 @@
 #include "model/units.h"
 #include "wire/utf8.h"
 
+#define TABLE_TYPE "application/vnd.hotcell.table+json"
+
 enum {
 	SHOWN_MAX = 32 << 20,  /* bytes of everything shown after a run */
 	READING_COLUMNS = 110, /* a hint is not spread wider than this */
@@ -79,7 +81,7 @@ static bool put_table(
 	struct buf *out, struct json_object *bundle, struct show *show, bool is_result)
 {
 	auto_buf struct buf text = { 0 };
-	struct json_object *table = member(bundle, "application/vnd.hotcell.table+json");
+	struct json_object *table = member(bundle, TABLE_TYPE);
 	buf_init(&text, SHOWN_MAX);
 	if (!table || !table_put(&text, table, &show->out, show->max_rows))
 		return false;
@@ -177,17 +179,36 @@ static void put_value(struct buf *out, const struct output *output, struct show 
 		put_kinds(out, bundle, show, output->is_result);
 }
 
-/* The program put it on its output already, or it is the value of a file's last line. */
-static bool is_passed_over(const struct output *output, const struct show *show)
+/* NULL when it is no JSON. The caller's, to be freed. */
+static struct json_object *read_part(const char *text)
 {
-	auto_json struct json_object *metadata = NULL;
+	struct json_object *json = NULL;
 	struct err err = { 0 };
-	if (output->is_result && !show->is_snippet)
+	(void)json_read(text, strlen(text), LIMIT_OUTPUT_BYTES, LIMIT_FRAME_DEPTH, &json, &err);
+	return json;
+}
+
+/* A table or a picture is worth a look wherever it comes from; that a file's last line came to 31
+ * is not. */
+static bool is_worth_showing(const struct output *output, const struct show *show)
+{
+	auto_json struct json_object *bundle = read_part(output->data);
+	if (!output->is_result || show->is_snippet || !bundle)
 		return true;
-	if (json_read(output->metadata, strlen(output->metadata), LIMIT_OUTPUT_BYTES,
-		    LIMIT_FRAME_DEPTH, &metadata, &err) < 0)
-		return false;
-	return json_object_get_boolean(json_object_object_get(metadata, "printed"));
+	json_object_object_foreach(bundle, type, value)
+	{
+		(void)value;
+		if (strcmp(type, TABLE_TYPE) == 0 || strncmp(type, "image/", 6) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The program put it on its output itself. */
+static bool is_printed(const struct output *output)
+{
+	auto_json struct json_object *metadata = read_part(output->metadata);
+	return metadata && json_object_get_boolean(json_object_object_get(metadata, "printed"));
 }
 
 void show_values(struct show *show, const struct result *result)
@@ -196,7 +217,7 @@ void show_values(struct show *show, const struct result *result)
 		return;
 	for (size_t i = 0; i < result->output_count; i++) {
 		auto_buf struct buf text = { 0 };
-		if (is_passed_over(&result->outputs[i], show))
+		if (is_printed(&result->outputs[i]) || !is_worth_showing(&result->outputs[i], show))
 			continue;
 		buf_init(&text, SHOWN_MAX);
 		if (show->is_midline)

@@ -75,8 +75,10 @@ def out(person):
     equal(lines, ["Out:", "a", "b"], "the screen")
 
 
-@claim("what a file's last line comes to is not shown, and nothing that was printed is shown twice")
+@claim("what a file's last line comes to is shown when it is a table, not twice when it was printed")
 def not_shown(person):
+    lines, _code = on_screen(person, frames(person, result(table(["a"], [[1]]))))
+    equal(lines[0], "Out:", "the screen")
     printed = {**display({"text/plain": "a table"}), "metadata": {"printed": True}}
     lines, _code = on_screen(person, frames(person, ["stdout", "a table\n"], printed,
                                             result({"text/plain": "42"})))
