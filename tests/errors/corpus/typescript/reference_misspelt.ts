@@ -1,0 +1,2 @@
+const total: number = 4;
+console.log(totl + 1);
