@@ -161,24 +161,6 @@ static void put_kinds(
 	(void)buf_append(out, "\n", 1);
 }
 
-static void put_value(struct buf *out, const struct output *output, struct show *show)
-{
-	/* the best form first */
-	static bool (*const views[])(struct buf *, struct json_object *, struct show *,
-		bool) = { put_table, put_picture, put_json, put_plain };
-	auto_json struct json_object *bundle = NULL;
-	struct err err = { 0 };
-	if (json_read(output->data, strlen(output->data), LIMIT_OUTPUT_BYTES, LIMIT_FRAME_DEPTH,
-		    &bundle, &err) < 0)
-		return;
-	for (size_t i = 0; i < COUNT_OF(views); i++) {
-		if (views[i](out, bundle, show, output->is_result))
-			return;
-	}
-	if (json_object_object_length(bundle) > 0)
-		put_kinds(out, bundle, show, output->is_result);
-}
-
 /* NULL when it is no JSON. The caller's, to be freed. */
 static struct json_object *read_part(const char *text)
 {
@@ -190,11 +172,8 @@ static struct json_object *read_part(const char *text)
 
 /* A table or a picture is worth a look wherever it comes from; that a file's last line came to 31
  * is not. */
-static bool is_worth_showing(const struct output *output, const struct show *show)
+static bool is_worth_showing(struct json_object *bundle)
 {
-	auto_json struct json_object *bundle = read_part(output->data);
-	if (!output->is_result || show->is_snippet || !bundle)
-		return true;
 	json_object_object_foreach(bundle, type, value)
 	{
 		(void)value;
@@ -208,7 +187,27 @@ static bool is_worth_showing(const struct output *output, const struct show *sho
 static bool is_printed(const struct output *output)
 {
 	auto_json struct json_object *metadata = read_part(output->metadata);
-	return metadata && json_object_get_boolean(json_object_object_get(metadata, "printed"));
+	return json_object_get_boolean(json_object_object_get(metadata, "printed"));
+}
+
+static void put_value(struct buf *out, const struct output *output, struct show *show)
+{
+	/* the best form first */
+	static bool (*const views[])(struct buf *, struct json_object *, struct show *,
+		bool) = { put_table, put_picture, put_json, put_plain };
+	auto_json struct json_object *bundle = read_part(output->data);
+	if (!bundle || is_printed(output) ||
+		(output->is_result && !show->is_snippet && !is_worth_showing(bundle)))
+		return;
+	if (show->is_midline)
+		(void)buf_append(out, "\n", 1);
+	show->is_midline = false;
+	for (size_t i = 0; i < COUNT_OF(views); i++) {
+		if (views[i](out, bundle, show, output->is_result))
+			return;
+	}
+	if (json_object_object_length(bundle) > 0)
+		put_kinds(out, bundle, show, output->is_result);
 }
 
 void show_values(struct show *show, const struct result *result)
@@ -217,12 +216,7 @@ void show_values(struct show *show, const struct result *result)
 		return;
 	for (size_t i = 0; i < result->output_count; i++) {
 		auto_buf struct buf text = { 0 };
-		if (is_printed(&result->outputs[i]) || !is_worth_showing(&result->outputs[i], show))
-			continue;
 		buf_init(&text, SHOWN_MAX);
-		if (show->is_midline)
-			(void)buf_append(&text, "\n", 1);
-		show->is_midline = false;
 		put_value(&text, &result->outputs[i], show);
 		if (cli_write(show->out.fd, buf_text(&text), text.len, show->interrupt_fd) < 0)
 			return;

@@ -21,6 +21,6 @@ struct fork_hooks {
 };
 
 /* Serves until the supervisor is gone (1), or returns 0 in a new payload that has its job and may
- * run the code; less is an error in either. */
+ * run the code. Less is an error of the interpreter; a payload whose walls do not stand ends. */
 int interpreter_serve(
 	int control_fd, const struct fork_hooks *hooks, struct job *ret_job, struct err *err);

@@ -40,8 +40,9 @@ int interpreter_enter(int control_fd, struct err *err)
 	if (!template)
 		return err_set(err, ERR_BROKEN, "the template's page is not whole");
 	/* what modules do while they load must reach nobody */
-	if (jail_spare_network() < 0)
-		return err_sys(err, errno, "leave the network");
+	int r = jail_spare_network();
+	if (r < 0)
+		return err_sys(err, -r, "leave the network");
 	TRY(zygote_raise_template(template, false, err));
 	self.template = template;
 	jail_empty_bounding_set();
@@ -83,6 +84,8 @@ static int live_as_guest(
 		CGROUP_FDS_MAX * sizeof(int));
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	TRY(jail_check_plan(&raising.page->plan, err));
+	if (raising.page->plan.cgroup_fd_count != request->fd_count - GUEST_FD_COUNT)
+		return err_set(err, ERR_BROKEN, "plan and descriptors disagree");
 	TRY(jail_join(&raising, request->fds[GUEST_FD_INIT], err));
 	(void)io_write_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
 	/* the number stays taken until the program's own descriptors are placed */
@@ -112,7 +115,10 @@ static int answer(const struct guest_request *request, int control_fd,
 		if (pid == 0) {
 			hooks->after_in_child();
 			pidfd = -1;
-			return live_as_guest(request, control_fd, ret_job, err);
+			/* what is not wholly in the cell must not go back to the interpreter */
+			if (live_as_guest(request, control_fd, ret_job, err) < 0)
+				_exit(1);
+			return 0;
 		}
 		hooks->after_in_parent();
 		int r = jail_fork_into(self.own_pids_fd);

@@ -215,8 +215,9 @@ int jail_join(struct raising *raising, int init_pidfd, struct err *err)
 		if ((plan->wanted & bit((enum step_id)i)) && i != STEP_PID_NAMESPACE)
 			flags |= (int)jail_steps[i].clone_flag; /* the clone was into that one */
 	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
-		if (jail_steps[i].is_personal && (plan->wanted & bit((enum step_id)i)))
-			TRY(jail_steps[i].apply(raising, err));
+		if (jail_steps[i].is_personal && (plan->wanted & bit((enum step_id)i)) &&
+			jail_steps[i].apply(raising, err) < 0)
+			return note_failure(raising, (enum step_id)i, err);
 	TRY(jail_await(raising, STEP_RLIMITS, err)); /* the last that init does before it mounts */
 	if (setns(init_pidfd, flags) < 0)
 		return err_sys(err, errno, "enter the cell of an init");

@@ -78,8 +78,8 @@ enum keeper_life {
 };
 
 /* Starts a zygote and has it raise the template for this spec's root and mounts. `runtime` is the
- * directory of the language's runner, or NULL. Also the janitor's moment: whatever a killed
- * supervisor left is removed first. */
+ * directory of the language's runner, or NULL. What a killed supervisor left is removed with the
+ * first run, while init is at work. */
 int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life life,
 	struct keeper **ret_keeper, struct err *err);
 

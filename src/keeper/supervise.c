@@ -400,6 +400,11 @@ void cell_kill(struct cell *cell)
 	if (cell->pidfd < 0)
 		return;
 	(void)syscall(SYS_pidfd_send_signal, cell->pidfd, SIGKILL, NULL, 0);
+	/* init takes its guest along, but cannot leave before we, the parent, have buried it */
+	if (cell->guest_pidfd >= 0)
+		while (syscall(SYS_waitid, P_PIDFD, cell->guest_pidfd, NULL, WEXITED, NULL) < 0 &&
+			errno == EINTR)
+			;
 	while (poll(&death, 1, DEATH_WAIT_MS) < 0 && errno == EINTR)
 		;
 }

@@ -2,8 +2,10 @@
 /*
  * Many cells, one after the other, through one keeper.
  *
- *   soak COUNT STEP   run COUNT cells; after every STEP of them print `NUMBER MEDIAN_US` and wait
- *                     for a line on standard input, so that somebody can look at us
+ *   soak COUNT STEP [RUNTIME]   run COUNT cells; after every STEP of them print `NUMBER MEDIAN_US`
+ *                               and wait for a line on standard input, so that somebody can look
+ *                               at us; with RUNTIME, the directory of Python's, they run code in
+ *                               a Python that was forked for them
  *
  * The chores are mixed: most end at once, some fail, write, leave children behind, are denied
  * something, run into the deadline or out of memory. Each must end as its row says.
@@ -21,6 +23,17 @@ struct chore {
 	const char *argv[4];
 	enum run_status want;
 	const char *field, *value; /* one setting of the spec, or NULL */
+};
+
+/* argv[0] is the code. A guest that does not end by itself, and one that leaves children, must not
+ * keep its init from leaving. */
+static const struct chore guest_chores[] = {
+	{ { "pass" }, STATUS_OK, NULL, NULL },
+	{ { "raise SystemExit(3)" }, STATUS_ERROR, NULL, NULL },
+	{ { "import os; os.kill(os.getpid(), 9)" }, STATUS_SIGNAL, NULL, NULL },
+	{ { "while True: pass" }, STATUS_TIMEOUT, "timeout", "0.05" },
+	{ { "import os, time\nif os.fork() == 0: time.sleep(100)" }, STATUS_OK, NULL, NULL },
+	{ { "x = bytearray(100 << 20)" }, STATUS_OOM, "memory", "32M" },
 };
 
 static const struct chore usual_chores[] = {
@@ -43,8 +56,10 @@ static const struct chore rare_chores[] = {
 	{ { "/bin/sh", "-c", "yes" }, STATUS_OUTPUT_LIMIT, "output_limit", "100K" },
 };
 
-static const struct chore *chore_of(long number)
+static const struct chore *chore_of(long number, bool is_guest)
 {
+	if (is_guest)
+		return &guest_chores[number % (long)COUNT_OF(guest_chores)];
 	if (number % RARE_EVERY == RARE_EVERY / 2)
 		return &rare_chores[number / RARE_EVERY % (long)COUNT_OF(rare_chores)];
 	return &usual_chores[number % (long)COUNT_OF(usual_chores)];
@@ -59,22 +74,29 @@ static int fill_spec(struct spec *spec, const struct chore *chore, struct err *e
 }
 
 /* Every third cell was parked first. */
-static int run_chore(
-	struct keeper *keeper, const struct chore *chore, bool is_parked, struct err *err)
+static int run_chore(struct keeper *keeper, long number, bool is_guest, struct err *err)
 {
+	const struct chore *chore = chore_of(number, is_guest);
+	bool is_parked = number % 3 == 0;
+	char *const file[] = { (char *)"main.py" };
+	const struct strings guest_argv = { (char **)file, 1 };
 	struct spec spec;
 	struct result result;
 	result_init(&result);
 	int r = fill_spec(&spec, chore, err);
 	const struct task task = {
 		.spec = &spec,
-		.argv = &spec.exec,
+		.argv = is_guest ? &guest_argv : &spec.exec,
+		.program = is_guest ? file[0] : NULL,
+		.code = chore->argv[0],
+		.code_len = strlen(chore->argv[0]),
+		.is_guest = is_guest,
 		.needs_full_proc = true,
 		.outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = -1,
 	};
 	if (r == 0 && is_parked)
-		r = keeper_park(keeper, &spec, true, false, err);
+		r = keeper_park(keeper, &spec, true, is_guest, err);
 	r = r < 0 ? r : keeper_run(keeper, &task, &result, NULL, err);
 	if (r == 0 && result.status != chore->want)
 		r = err_set(err, ERR_BROKEN, "'%s %s' ended as '%s', not as '%s'", chore->argv[0],
@@ -103,12 +125,12 @@ static void pause_at(long number, int64_t *samples, size_t count)
 	(void)fgets(line, sizeof(line), stdin);
 }
 
-static int soak(struct keeper *keeper, long count, long step, struct err *err)
+static int soak(struct keeper *keeper, long count, long step, bool is_guest, struct err *err)
 {
 	auto_free int64_t *samples = xcalloc((size_t)step, sizeof(*samples));
 	for (long number = 1; number <= count; number++) {
 		int64_t began = clock_us();
-		if (run_chore(keeper, chore_of(number), number % 3 == 0, err) < 0)
+		if (run_chore(keeper, number, is_guest, err) < 0)
 			return err_wrap(err, "cell %ld", number);
 		samples[(number - 1) % step] = clock_us() - began;
 		if (number % step == 0) {
@@ -124,15 +146,20 @@ int main(int argc, char **argv)
 	struct keeper *keeper = NULL;
 	struct err err = { 0 };
 	struct spec spec;
-	long count = argc == 3 ? strtol(argv[1], NULL, 10) : 0;
-	long step = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
+	const char *runtime = argc == 4 ? argv[3] : NULL;
+	long count = argc >= 3 ? strtol(argv[1], NULL, 10) : 0;
+	long step = argc >= 3 ? strtol(argv[2], NULL, 10) : 0;
 	if (count < 1 || step < 1 || step > count) {
-		(void)fprintf(stderr, "usage: soak COUNT STEP\n");
+		(void)fprintf(stderr, "usage: soak COUNT STEP [RUNTIME]\n");
 		return 2;
 	}
 	spec_init(&spec);
-	int r = keeper_open(&spec, NULL, KEEPER_RESIDENT, &keeper, &err);
-	r = r < 0 ? r : soak(keeper, count, step, &err);
+	int r = keeper_open(&spec, runtime, KEEPER_RESIDENT, &keeper, &err);
+	if (r == 0 && runtime) {
+		auto_free char *boot = xasprintf("%s/boot.py", runtime);
+		r = keeper_host(keeper, "/usr/bin/python3", boot, &err);
+	}
+	r = r < 0 ? r : soak(keeper, count, step, runtime != NULL, &err);
 	if (r < 0)
 		(void)fprintf(stderr, "soak: %s\n", err.text);
 	keeper_close(keeper);
