@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -53,6 +55,15 @@ ssize_t io_read_at(int dir_fd, const char *path, char *text, size_t size)
 	}
 	text[len] = '\0';
 	return (ssize_t)len;
+}
+
+int io_open_in_root(int root_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
 int io_send(int sock, const void *data, size_t len, const int *fds, size_t fd_count)

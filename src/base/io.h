@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Writes all of it, or -errno. */
@@ -13,6 +14,9 @@ int io_write_at(int dir_fd, const char *path, const char *text);
 
 /* Reads a small file beneath `dir_fd` into `text` (NUL-terminated). Length or -errno. */
 ssize_t io_read_at(int dir_fd, const char *path, char *text, size_t size);
+
+/* Opens a path of another root: no link and no `..` leads out of `root_fd`. fd, or -1 and errno. */
+int io_open_in_root(int root_fd, const char *path, uint64_t flags);
 
 enum { IO_FDS_MAX = 24 };
 

@@ -6,11 +6,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/aside.h"
@@ -25,8 +23,6 @@ static bool stat_path(const struct language *language, const struct spec *spec, 
 {
 	static const char runtime[] = "{runtime}/";
 	const char *root = strcmp(spec->rootfs, "host") == 0 ? "/" : spec->rootfs;
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	if (strncmp(path, runtime, sizeof(runtime) - 1) == 0 && language->dir) {
 		auto_free char *own = xasprintf("%s%s", language->dir, strchr(path, '/'));
 		return stat(own, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
@@ -34,7 +30,7 @@ static bool stat_path(const struct language *language, const struct spec *spec, 
 	auto_fd int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return false;
-	auto_fd int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH);
 	return fd >= 0 && fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode);
 }
 

@@ -52,7 +52,7 @@ struct jail_programs {
 static int collect_file(int root_fd, const char *path, int *ret_fd, struct err *err)
 {
 	struct stat st;
-	auto_fd int fd = open_in_root(root_fd, path, O_PATH, 0);
+	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "open '%s' of the root file system", path);
 	if (!S_ISREG(st.st_mode))
@@ -101,7 +101,7 @@ static int make_file(const char *path, const void *data, size_t len, struct err 
 /* Places a detached tree, wherever links of the skeleton lead. */
 static int place(int tree_fd, const char *to, struct err *err)
 {
-	auto_fd int fd = open_in_root(AT_FDCWD, to, O_PATH, 0);
+	auto_fd int fd = io_open_in_root(AT_FDCWD, to, O_PATH);
 	if (fd < 0)
 		return err_sys(err, errno, "open '/%s' to cover it", to);
 	if (move_mount(tree_fd, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -126,7 +126,7 @@ static int cover_dir(struct raising *raising, size_t number, struct err *err)
 	const char *dir = jail_program_dirs[number];
 	char path[128];
 	struct stat st;
-	auto_fd int fd = open_in_root(AT_FDCWD, dir, O_PATH | O_NOFOLLOW, 0);
+	auto_fd int fd = io_open_in_root(AT_FDCWD, dir, O_PATH | O_NOFOLLOW);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)

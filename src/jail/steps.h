@@ -16,10 +16,7 @@ int raise_pivot(struct raising *raising, struct err *err);
 int collect_programs(struct raising *raising, int root_fd, struct err *err);
 int raise_commands(struct raising *raising, struct err *err);
 
-/* template.c: opens a path as if root_fd were the root. */
-int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t resolve);
-
-/* Makes a detached copy of the tree at `fd` with these attributes from birth. */
+/* template.c: makes a detached copy of the tree at `fd` with these attributes from birth. */
 int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err);
 

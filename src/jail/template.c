@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,15 +119,6 @@ struct jail_trees {
 	size_t count;
 };
 
-int open_in_root(int root_fd, const char *path, uint64_t flags, uint64_t resolve)
-{
-	struct open_how how = {
-		.flags = flags | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
-	};
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
 int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err)
 {
@@ -157,7 +147,7 @@ static struct tree *add_tree(struct raising *raising, const char *to)
 
 static int collect_shown(struct raising *raising, int root_fd, const char *path, struct err *err)
 {
-	auto_fd int fd = open_in_root(root_fd, path, O_PATH | O_NOFOLLOW, 0);
+	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH | O_NOFOLLOW);
 	struct stat st;
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;

@@ -9,13 +9,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/own.h"
 
 enum { PHDRS_MAX = 64 };
@@ -46,15 +45,6 @@ static const char *package_of(const char *command)
 	return command;
 }
 
-static int open_in(int root_fd, const char *path, uint64_t flags)
-{
-	struct open_how how = {
-		.flags = flags | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
 static bool is_program(int fd)
 {
 	struct stat st;
@@ -64,7 +54,7 @@ static bool is_program(int fd)
 static bool is_link(int root_fd, const char *path)
 {
 	struct stat st;
-	auto_fd int fd = open_in(root_fd, path, O_PATH | O_NOFOLLOW);
+	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH | O_NOFOLLOW);
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
@@ -91,7 +81,7 @@ static int find_command(
 	for (size_t i = 0; jail_program_dirs[i]; i++) {
 		const char *dir = jail_program_dirs[i];
 		(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-		auto_fd int fd = open_in(root_fd, path, O_PATH);
+		auto_fd int fd = io_open_in_root(root_fd, path, O_PATH);
 		if (fd >= 0 && is_program(fd) && !is_link(root_fd, dir))
 			return add_program(template, dir, name, err);
 	}
@@ -141,7 +131,7 @@ static bool has_file(const struct template_page *template, int root_fd, const st
 {
 	for (uint32_t i = 0; i < template->program_count; i++) {
 		struct stat st;
-		auto_fd int fd = open_in(root_fd, template->programs[i], O_PATH);
+		auto_fd int fd = io_open_in_root(root_fd, template->programs[i], O_PATH);
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == wanted->st_dev &&
 			st.st_ino == wanted->st_ino)
 			return true;
@@ -157,7 +147,7 @@ static int check_script(const struct template_page *template, int root_fd, const
 	struct stat st;
 	line += strspn(line, " \t");
 	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(line, " \t\r\n"), line);
-	auto_fd int fd = open_in(root_fd, path, O_PATH);
+	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH);
 	if (fd >= 0 && fstat(fd, &st) == 0 && has_file(template, root_fd, &st))
 		return 0;
 	const char *slash = strrchr(path, '/');
@@ -173,7 +163,7 @@ static int open_program(const struct template_page *template, int root_fd, const
 {
 	static const char runtime[] = RUNTIME_DIR "/";
 	if (strncmp(path, runtime, sizeof(runtime) - 1) != 0)
-		return open_in(root_fd, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+		return io_open_in_root(root_fd, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	auto_free char *own = xasprintf("%s/%s", template->runtime, path + sizeof(runtime) - 1);
 	return open(own, O_RDONLY | O_CLOEXEC);
 }
@@ -206,8 +196,9 @@ static int add_interpreter(
 	auto_free char *dir = xstrndup(path + 1, (size_t)(name - path) - 2);
 	for (size_t i = 0; is_link(root_fd, dir) && jail_program_dirs[i]; i++) {
 		struct stat one, other;
-		auto_fd int dir_fd = open_in(root_fd, dir, O_PATH);
-		auto_fd int fd = open_in(root_fd, jail_program_dirs[i], O_PATH | O_NOFOLLOW);
+		auto_fd int dir_fd = io_open_in_root(root_fd, dir, O_PATH);
+		auto_fd int fd =
+			io_open_in_root(root_fd, jail_program_dirs[i], O_PATH | O_NOFOLLOW);
 		if (dir_fd < 0 || fd < 0 || fstat(dir_fd, &one) < 0 || fstat(fd, &other) < 0 ||
 			one.st_ino != other.st_ino || one.st_dev != other.st_dev)
 			continue;
