@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "base/own.h"
+#include "base/place.h"
 
 /* Root of a user namespace may lack the ids of our slots: then it is an ordinary user to us. */
 static bool has_slot_uids(void)
@@ -37,34 +38,12 @@ enum jail_mode machine_mode(void)
 	return is_admin && has_slot_uids() ? MODE_ROOT : MODE_ROOTLESS;
 }
 
-/* /run/hotcell as root; a user's own runtime directory, else a private one in /tmp. */
-static void lock_dir(char *path, size_t size)
-{
-	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
-	if (machine_mode() == MODE_ROOT)
-		(void)snprintf(path, size, "/run/hotcell");
-	else if (runtime_dir && runtime_dir[0] == '/')
-		(void)snprintf(path, size, "%.200s/hotcell", runtime_dir);
-	else
-		(void)snprintf(path, size, "/tmp/hotcell-%u", geteuid());
-}
-
-/* The directory must be ours alone: another user's would let them hold every slot. */
 static int open_locks(struct err *err)
 {
-	char path[256];
-	struct stat st;
-	lock_dir(path, sizeof(path));
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "create '%s'", path);
-	auto_fd int dir_fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
-		return err_sys(err, errno, "open '%s'", path);
-	if (st.st_uid != geteuid() || (st.st_mode & 0022) != 0)
-		return err_set(err, ERR_INVALID,
-			"'%s' belongs to someone else or is open to others; remove it", path);
+	auto_fd int dir_fd = -1;
+	TRY(place_open_run_dir(&dir_fd, err));
 	int fd = openat(dir_fd, "slots", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return fd < 0 ? err_sys(err, errno, "open '%s/slots'", path) : fd;
+	return fd < 0 ? err_sys(err, errno, "open the file of slots") : fd;
 }
 
 /* 1: taken, 0: somebody holds it. */

@@ -15,30 +15,10 @@
 #include "base/cpus.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/place.h"
 #include "zygote/zygote.h"
 
 #define PROGRAM_NAME "hotcell-zygote"
-
-static int find_program(char *path, size_t size, struct err *err)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n < 0)
-		return err_sys(err, errno, "find our own program");
-	self[n] = '\0';
-	char *slash = strrchr(self, '/');
-	if (slash)
-		*slash = '\0';
-	const char *const places[] = { "", "/..", "/../lib/hotcell" };
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		(void)snprintf(path, size, "%s%s/" PROGRAM_NAME, self, places[i]);
-		if (access(path, X_OK) == 0)
-			return 0;
-	}
-	return err_set(err, ERR_MISSING,
-		"the program " PROGRAM_NAME " is not beside hotcell nor in ../lib/hotcell of it; "
-		"run make, or make install");
-}
 
 /* posix_spawn shares our memory until the new program starts: no copy of a large parent. */
 static int spawn(const char *path, char *const argv[], char *const env[], int sock, pid_t *ret_pid,
@@ -90,7 +70,7 @@ static int start(struct zygote *zygote, int sock, enum zygote_form form, enum ja
 		r = zygote_fork(sock, &zygote->pid);
 		break;
 	case ZYGOTE_PROGRAM:
-		TRY(find_program(path, sizeof(path), err));
+		TRY(place_program(PROGRAM_NAME, path, sizeof(path), err));
 		return spawn(path, argv, env, sock, &zygote->pid, err);
 	}
 	if (r < 0 && form == ZYGOTE_BORN)

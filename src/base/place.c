@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own.h"
+
+void place_run_dir(char *path, size_t size)
+{
+	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
+	/* root of a user namespace has no right to the real one's */
+	if (geteuid() == 0 && access("/run", W_OK) == 0)
+		(void)snprintf(path, size, "/run/hotcell");
+	else if (runtime_dir && runtime_dir[0] == '/')
+		(void)snprintf(path, size, "%.200s/hotcell", runtime_dir);
+	else
+		(void)snprintf(path, size, "/tmp/hotcell-%u", geteuid());
+}
+
+int place_open_run_dir(int *ret_fd, struct err *err)
+{
+	char path[PLACE_MAX];
+	struct stat st;
+	place_run_dir(path, sizeof(path));
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "create '%s'", path);
+	auto_fd int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, errno, "open '%s'", path);
+	if (st.st_uid != geteuid() || (st.st_mode & 0022) != 0)
+		return err_set(err, ERR_INVALID,
+			"'%s' belongs to someone else or is open to others; remove it", path);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int place_program(const char *name, char *path, size_t size, struct err *err)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		return err_sys(err, errno, "find our own program");
+	self[n] = '\0';
+	char *slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	const char *const places[] = { "", "/..", "/../lib/hotcell" };
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		(void)snprintf(path, size, "%s%s/%s", self, places[i], name);
+		if (access(path, X_OK) == 0)
+			return 0;
+	}
+	return err_set(err, ERR_MISSING,
+		"the program %s is not beside hotcell nor in ../lib/hotcell of it; run make, or "
+		"make install",
+		name);
+}

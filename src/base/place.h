@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where our own things are: programs beside this one, and a directory of this user alone. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum { PLACE_MAX = 256 };
+
+/* /run/hotcell for root; a user's own runtime directory, else a private one in /tmp. */
+void place_run_dir(char *path, size_t size);
+
+/* Makes and opens it. It must be ours alone: another user's would let them stand in our way. The
+ * descriptor (O_PATH) is the caller's. */
+int place_open_run_dir(int *ret_fd, struct err *err);
+
+/* A program of ours: beside this one, or in ../lib/hotcell of it. */
+int place_program(const char *name, char *path, size_t size, struct err *err);
