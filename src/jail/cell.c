@@ -153,6 +153,19 @@ static int place_workspace(int workspace_fd, bool *ret_hangs, struct err *err)
 	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
 }
 
+/* One zygote's cells may each have a user of their own; the template's files name its own. */
+static int place_users(
+	int workspace_fd, const struct plan *plan, const struct plan *template, struct err *err)
+{
+	if (plan->uid == template->uid && plan->gid == template->gid)
+		return 0;
+	if (mkdirat(workspace_fd, "etc", 0755) < 0)
+		return err_sys(err, errno, "create the workspace's 'etc'");
+	TRY(make_users(workspace_fd, plan, err));
+	TRY(bind_tree(workspace_fd, "etc/passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
+	return bind_tree(workspace_fd, "etc/group", "/etc/group", MOUNT_ATTR_RDONLY, err);
+}
+
 bool is_in_workspace(const char *path)
 {
 	return strncmp(path, "/home/user/", 11) == 0 || strncmp(path, "/tmp/", 5) == 0;
@@ -255,6 +268,7 @@ int raise_workspace(struct raising *raising, struct err *err)
 	TRY(make_workspace(plan, &fd, err));
 	TRY(fill_workspace(fd, plan, err));
 	TRY(place_workspace(fd, &hangs, err));
+	TRY(place_users(fd, plan, &raising->template->base.plan, err));
 	TRY(place_waiting(raising, waiting, err));
 	if (hangs)
 		TRY(take_down(&fd, err));

@@ -20,6 +20,9 @@ int raise_commands(struct raising *raising, struct err *err);
 int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err);
 
+/* template.c: writes etc/passwd and etc/group beneath `dir_fd`. */
+int make_users(int dir_fd, const struct plan *plan, struct err *err);
+
 /* cell.c */
 int raise_cgroup(struct raising *raising, struct err *err);
 int raise_cgroup_namespace(struct raising *raising, struct err *err);

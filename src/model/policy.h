@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A policy: all that a cell is raised under before anyone knows what it will run. Cells of one
+ * policy are interchangeable, so its text is what a pool of them is known by. Every field of the
+ * spec belongs to it unless the table says that it is the job's: a new one can make cells less
+ * alike, never more.
+ */
+#pragma once
+
+#include "model/spec.h"
+
+/* How far a cell goes ahead of its job. */
+enum cell_form {
+	FORM_GATE = 0, /* to the gate: the program is executed when the job comes */
+	FORM_GUEST,    /* the payload was forked from an interpreter that stands ready */
+	FORM_STARTED,  /* the program was executed and waits on its channel */
+	CELL_FORM_COUNT,
+};
+
+extern const char *const cell_form_names[CELL_FORM_COUNT + 1];
+
+struct policy {
+	struct spec spec;
+	char *runtime; /* owned; the directory of the language's runner, or NULL */
+	enum cell_form form;
+	struct strings standing; /* what stands ready: the interpreter, or the waiting program */
+	bool has_full_proc;
+	char *interpreter; /* owned; runs the code of a cell with few commands, or NULL */
+};
+
+void policy_init(struct policy *policy);
+void policy_done(struct policy *policy);
+
+/* The text (owned by the caller). NULL: a path in it is not UTF-8, and no text can tell it. */
+char *policy_to_json(const struct policy *policy);
+int policy_from_json(struct policy *policy, const char *text, size_t len, struct err *err);
