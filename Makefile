@@ -5,6 +5,7 @@
 #   rooms of the library   src/ROOM/*.c         -> $(BUILD)/libhotcell.a
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
+#   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
@@ -41,6 +42,7 @@ LIB_ROOMS := base wire loan model jail zygote keeper runtime provider engine
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
 zygote_src  := src/zygote/main.c
+keeper_src  := src/keeper/main.c
 sql_src     := $(sort $(wildcard runtimes/sql/*.c))
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
@@ -54,7 +56,8 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 lib          := $(BUILD)/libhotcell.a
 parts        := $(BUILD)/libparts.a
-programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote)
+programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
+	$(BUILD)/hotcell-keeper
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
@@ -217,6 +220,10 @@ $(BUILD)/hotcell: $(call obj,$(cli_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
+$(BUILD)/hotcell-keeper: $(call obj,$(keeper_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
 # No -ljson-c: a zygote that reaches for a JSON parser fails to link.
 $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 	$(say) LINK $@
@@ -277,7 +284,7 @@ $(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/ben
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -325,16 +332,17 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
 	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
-		$(zygote_src) $(sql_src) $(unit_src) $(unit_help) \
+		$(zygote_src) $(keeper_src) $(sql_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
+	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
 	cd $(BUILD)/runtimes && find . -type f ! -perm -100 -exec install -D -m 644 {} \
 		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
 	cd $(BUILD)/runtimes && find . -type f -perm -100 -exec install -D -m 755 {} \

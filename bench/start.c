@@ -114,11 +114,12 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 	const struct strings guest = { (char **)file, 1 };
 	const struct task task = {
 		.spec = &contender->spec,
-		.argv = contender->is_guest ? &guest : &words,
+		.argv = &words,
+		.own_argv = &guest,
 		.program = contender->is_guest ? file[0] : NULL,
 		.code = contender->is_guest ? contender->words[0] : "",
 		.code_len = contender->is_guest ? strlen(contender->words[0]) : 0,
-		.is_guest = contender->is_guest,
+		.form = contender->is_guest ? FORM_GUEST : FORM_GATE,
 		.outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = -1,
 	};
@@ -134,8 +135,7 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 	/* off the answer's path, as a resident supervisor does it */
 	keeper_tidy(contender->keeper);
 	if (r == 0 && contender->is_parked)
-		r = keeper_park(
-			contender->keeper, &contender->spec, false, contender->is_guest, err);
+		r = keeper_park(contender->keeper, &contender->spec, false, task.form, err);
 	return r;
 }
 
@@ -208,7 +208,9 @@ static int open_guest(struct contender *contender, struct err *err)
 	auto_free char *boot = xasprintf("%s/boot.py", runtime);
 	spec_init(&contender->spec);
 	TRY(keeper_open(&contender->spec, runtime, KEEPER_RESIDENT, &contender->keeper, err));
-	return keeper_host(contender->keeper, "/usr/bin/python3", boot, err);
+	char *const words[] = { (char *)"/usr/bin/python3", boot, NULL };
+	const struct strings argv = { (char **)words, 2 };
+	return keeper_host(contender->keeper, &argv, err);
 }
 
 static int open_resident(struct contender *contender, struct err *err)

@@ -7,11 +7,12 @@
 
 enum err_code {
 	ERR_NONE = 0,
-	ERR_INVALID, /* the caller asked for something that makes no sense */
-	ERR_SYSTEM,  /* the kernel refused; `sys` holds its errno */
-	ERR_LIMIT,   /* an outsider's data went past a bound */
-	ERR_MISSING, /* a program, file or layer this machine does not have */
-	ERR_BROKEN,  /* one of our own parts answered nonsense or died */
+	ERR_INVALID,     /* the caller asked for something that makes no sense */
+	ERR_SYSTEM,      /* the kernel refused; `sys` holds its errno */
+	ERR_LIMIT,       /* an outsider's data went past a bound */
+	ERR_MISSING,     /* a program, file or layer this machine does not have */
+	ERR_BROKEN,      /* one of our own parts answered nonsense or died */
+	ERR_INTERRUPTED, /* whoever asked does not want it any more */
 	ERR_CODE_COUNT,
 };
 

@@ -142,17 +142,20 @@ struct hearing {
 	const struct outlet *outlet;
 };
 
-static bool hear(void *context, const char *data, size_t len, struct buf *pending)
+static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
 {
 	struct hearing *hearing = context;
 	struct message message = { 0 };
+	struct heard heard = { 0 };
 	struct err err = { 0 };
 	if (channel_take(&hearing->channel, data, len, &message, &err) < 0)
-		return false;
+		return (struct heard){ .is_nonsense = true };
 	if (message_is_event(&message) && hearing->outlet->announce)
 		hearing->outlet->announce(hearing->outlet->context, &message, pending);
+	heard.is_done = message.kind == MESSAGE_DONE;
+	heard.exit_code = heard.is_done ? message_exit_code(&message) : 0;
 	message_done(&message);
-	return true;
+	return heard;
 }
 
 static int run_made(struct spec *spec, const struct engine_wishes *wishes,

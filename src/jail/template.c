@@ -267,8 +267,7 @@ static int fill_skeleton(struct err *err)
 		if (mkdir(skeleton_dirs[i], 0755) < 0)
 			return err_sys(err, errno, "create '/%s'", skeleton_dirs[i]);
 	for (size_t i = 0; i < COUNT_OF(skeleton_files); i++)
-		TRY(make_file(
-			AT_FDCWD, skeleton_files[i].path, skeleton_files[i].text, err));
+		TRY(make_file(AT_FDCWD, skeleton_files[i].path, skeleton_files[i].text, err));
 	for (size_t i = 0; i < COUNT_OF(skeleton_links); i++)
 		if (symlink(skeleton_links[i].target, skeleton_links[i].path) < 0)
 			return err_sys(err, errno, "create '/%s'", skeleton_links[i].path);

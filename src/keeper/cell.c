@@ -13,24 +13,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/build.h"
+#include "wire/json.h"
 
 /* A chunk of output, or one message of a runner, each in its longest writing. */
 enum { PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES };
 
+#define HOME "/home/user"
+
 static const char *const base_env[] = {
 	"PATH=/usr/local/bin:/usr/bin:/bin",
-	"HOME=/home/user",
+	"HOME=" HOME,
 	"USER=user",
 	"LANG=C.UTF-8",
 	"TERM=dumb",
 	"TMPDIR=/tmp",
 };
 
-static struct cell *cell_new(
-	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, bool is_guest)
+struct cell *cell_new(
+	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, enum cell_form form)
 {
 	struct cell *cell = xcalloc(1, sizeof(*cell));
 	cell->keeper = keeper;
@@ -41,7 +45,8 @@ static struct cell *cell_new(
 		.inodes = spec->inodes,
 		.cpu_time_ms = spec->cpu_time_ms,
 		.has_full_proc = needs_full_proc,
-		.has_guest = is_guest };
+		.form = form };
+	cell->page_fd = cell->slot.fd = -1;
 	cell->workspace.fd = -1;
 	cell->guest_pidfd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
@@ -69,12 +74,15 @@ void cell_free(struct cell *cell)
 {
 	if (!cell)
 		return;
-	cell_kill(cell);
+	bool is_borrowed = cell->keeper->loan_fd >= 0;
+	if (!is_borrowed) /* else the lender ends it */
+		cell_kill(cell);
 	own_close(&cell->listener_fd);
 	own_close(&cell->mounts_fd);
 	own_close(&cell->workspace.fd);
 	own_close(&cell->pidfd);
 	own_close(&cell->guest_pidfd);
+	own_close(&cell->page_fd);
 	own_close(&cell->status_fd);
 	own_close(&cell->gate_fd);
 	own_close(&cell->stdin_fd);
@@ -88,10 +96,31 @@ void cell_free(struct cell *cell)
 		capture_done(&cell->captures[stream]);
 		buf_done(&cell->pending[stream]);
 	}
-	if (cell->has_group)
+	if (cell->has_group && is_borrowed)
+		cgroup_let_go(&cell->group);
+	else if (cell->has_group)
 		cgroup_remove(&cell->group);
+	slot_free(&cell->slot);
 	page_free(cell->page, sizeof(*cell->page));
 	free(cell);
+}
+
+static const struct slot *slot_of(const struct cell *cell)
+{
+	return cell->slot.fd >= 0 ? &cell->slot : &cell->keeper->slot;
+}
+
+/* A lender's cells are there at once: each takes the spare slot, or one of its own. */
+static int take_slot(struct cell *cell, struct err *err)
+{
+	struct keeper *keeper = cell->keeper;
+	if (!keeper->is_lender || !keeper->has_slot)
+		return 0;
+	if (keeper->spare_slot.fd < 0)
+		return slot_take(&cell->slot, err);
+	cell->slot = keeper->spare_slot;
+	keeper->spare_slot.fd = -1;
+	return 0;
 }
 
 static int make_group(struct cell *cell, struct err *err)
@@ -105,10 +134,18 @@ static int make_group(struct cell *cell, struct err *err)
 	if (keeper->has_spare_group)
 		cell->group = keeper->spare_group;
 	else
-		TRY(cgroup_make(&cell->group, &keeper->site, keeper->slot.number, err));
+		TRY(cgroup_make(&cell->group, &keeper->site, slot_of(cell)->number, err));
 	keeper->has_spare_group = false;
 	cell->has_group = true;
 	return cgroup_limit(&cell->group, &limits, err);
+}
+
+void cell_own_workspace(struct cell *cell)
+{
+	/* rootless, the files the supervisor makes are its own user's, who is the cell's */
+	bool is_root = cell->keeper->mode == MODE_ROOT;
+	cell->workspace.uid = is_root ? cell->page->plan.uid : geteuid();
+	cell->workspace.gid = is_root ? cell->page->plan.gid : getegid();
 }
 
 static void fill_plan(struct cell *cell)
@@ -117,17 +154,17 @@ static void fill_plan(struct cell *cell)
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
 	plan->has_full_proc = walls->has_full_proc;
-	plan->has_guest = walls->has_guest;
+	plan->has_guest = walls->form == FORM_GUEST;
 	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = walls->disk;
 	plan->inodes = walls->inodes;
 	plan->pids = walls->pids;
+	if (cell->keeper->mode == MODE_ROOT)
+		plan->uid = plan->gid = (uint32_t)(SLOT_UID_BASE + slot_of(cell)->number);
 	plan->memory = walls->memory;
 	plan->cpu_time_ms = walls->cpu_time_ms;
-	/* rootless, the files the supervisor makes are its own user's, who is the cell's */
-	cell->workspace.uid = cell->keeper->mode == MODE_ROOT ? plan->uid : geteuid();
-	cell->workspace.gid = cell->keeper->mode == MODE_ROOT ? plan->gid : getegid();
+	cell_own_workspace(cell);
 }
 
 /* Adds a variable, or replaces the one of its name: the last word counts. */
@@ -161,13 +198,14 @@ static void fill_env(const struct strings *given, struct strings *env)
 	}
 }
 
-static int make_job(const struct task *task, int *ret_fd, struct err *err)
+static int make_job(
+	const struct strings *argv, const struct strings *given_env, int *ret_fd, struct err *err)
 {
 	auto_buf struct buf job;
 	struct strings env = { 0 };
 	buf_init(&job, LIMIT_JOB_BYTES);
-	fill_env(&task->spec->env, &env);
-	int r = job_write(&job, "/home/user", task->argv, &env);
+	fill_env(given_env, &env);
+	int r = job_write(&job, HOME, argv, &env);
 	strings_done(&env);
 	if (r < 0)
 		return err_set(err, ERR_LIMIT,
@@ -197,14 +235,8 @@ static int make_pipe(int *ret_ours, int *ret_theirs, bool do_we_read, struct err
 	return 0;
 }
 
-static int open_stdin(struct cell *cell, struct err *err)
+static int open_stdin_source(struct cell *cell, const char *path, struct err *err)
 {
-	const char *path = cell->task->spec->stdin_path;
-	if (!path) {
-		cell->delivery[GATE_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return cell->delivery[GATE_FD_STDIN] < 0 ? err_sys(err, errno, "open /dev/null")
-							 : 0;
-	}
 	cell->stdin_source_fd = strcmp(path, "-") == 0
 					? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -213,7 +245,29 @@ static int open_stdin(struct cell *cell, struct err *err)
 		return err_sys(err, errno, "--stdin: open '%s'", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "--stdin: '%s' is a directory", path);
+	return 0;
+}
+
+static int open_stdin(struct cell *cell, struct err *err)
+{
+	const char *path = cell->task->spec->stdin_path;
+	if (!path) {
+		cell->delivery[GATE_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return cell->delivery[GATE_FD_STDIN] < 0 ? err_sys(err, errno, "open /dev/null")
+							 : 0;
+	}
+	TRY(open_stdin_source(cell, path, err));
 	return make_pipe(&cell->stdin_fd, &cell->delivery[GATE_FD_STDIN], false, err);
+}
+
+/* One that was started has a pipe already. */
+static int fill_stdin(struct cell *cell, struct err *err)
+{
+	const char *path = cell->task->spec->stdin_path;
+	if (path)
+		return open_stdin_source(cell, path, err);
+	own_close(&cell->stdin_fd);
+	return 0;
 }
 
 static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
@@ -229,19 +283,60 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 /* What the program will be given, ready to go through the gate. */
 static int make_delivery(struct cell *cell, struct err *err)
 {
+	const struct task *task = cell->task;
 	int *stdio = &cell->delivery[GATE_FD_STDIN];
-	TRY(make_job(cell->task, &cell->delivery[GATE_FD_JOB], err));
+	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
+		&cell->delivery[GATE_FD_JOB], err));
 	TRY(open_stdin(cell, err));
 	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
-	if (!cell->task->is_build)
+	if (!task->is_build)
 		TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
 	else /* some compilers complain on one, some on the other: one pipe keeps their order */
 		stdio[STDOUT_FILENO] = fcntl(stdio[STDERR_FILENO], F_DUPFD_CLOEXEC, 3);
 	if (stdio[STDOUT_FILENO] < 0)
 		return err_sys(err, errno, "share a pipe");
-	if (!cell->task->ear.hear)
+	if (!task->ear.hear)
 		return 0;
 	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
+}
+
+int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
+{
+	const struct strings no_env = { 0 };
+	int *stdio = &cell->delivery[GATE_FD_STDIN];
+	TRY(make_job(argv, &no_env, &cell->delivery[GATE_FD_JOB], err));
+	TRY(make_pipe(&cell->stdin_fd, &stdio[STDIN_FILENO], false, err));
+	TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
+	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
+	TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
+	return cell_open_gate(cell, err);
+}
+
+static struct json_object *list_of(const struct strings *strings)
+{
+	struct json_object *list = json_object_new_array();
+	for (size_t i = 0; i < strings->count; i++)
+		(void)json_object_array_add(list, json_new_string(strings->items[i]));
+	return list;
+}
+
+int cell_send_job(struct cell *cell, struct err *err)
+{
+	auto_json struct json_object *message = json_object_new_object();
+	struct json_object *run = json_object_new_object();
+	struct strings env = { 0 };
+	fill_env(&cell->task->spec->env, &env);
+	json_put(run, "argv", list_of(cell->task->own_argv));
+	json_put(run, "env", list_of(&env));
+	json_put(run, "cwd", json_new_string(HOME));
+	json_put(message, "run", run);
+	strings_done(&env);
+	auto_free char *text = json_print(message, false);
+	cell->started_us = clock_us();
+	int r = frame_write(cell->channel_fd, text, strlen(text));
+	if (r == -EPIPE || r == -ECONNRESET)
+		return err_set(err, ERR_BROKEN, "the program that stood ready is gone");
+	return r < 0 ? err_sys(err, -r, "hand over the job") : 0;
 }
 
 /* While init raises its walls, the interpreter forks the payload. */
@@ -269,7 +364,7 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 	fds[CELL_FD_GATE] = gate_fd;
 	/* a cell without a slot has nothing to lock, one that makes its own network gets none: any
 	 * descriptor will do */
-	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? cell->keeper->slot.fd : status_fd;
+	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? slot_of(cell)->fd : status_fd;
 	fds[CELL_FD_NETWORK] = cell->keeper->network_fd >= 0 ? cell->keeper->network_fd : status_fd;
 	int r = 0;
 	if (cell->has_group)
@@ -277,7 +372,7 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 	cell->page->plan.cgroup_fd_count = (uint32_t)entry_count;
 	if (r == 0)
 		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
-	if (r == 0 && cell->walls.has_guest)
+	if (r == 0 && cell->walls.form == FORM_GUEST)
 		r = invite_guest(cell, fds, entry_count, err);
 	for (size_t i = 0; i < entry_count; i++)
 		(void)close(fds[CELL_FD_CGROUP + i]);
@@ -306,7 +401,7 @@ static int take_init(struct cell *cell, int *ret_sock, struct err *err)
 	return cell_failure(cell, err);
 }
 
-static int raise_cell(struct cell *cell, struct err *err)
+int cell_raise(struct cell *cell, struct err *err)
 {
 	struct zygote *zygote = &cell->keeper->zygote;
 	auto_fd int page_fd = -1;
@@ -314,11 +409,15 @@ static int raise_cell(struct cell *cell, struct err *err)
 	void *page = NULL;
 	TRY(page_make(sizeof(*cell->page), &page, &page_fd, err));
 	cell->page = page;
+	TRY(take_slot(cell, err));
 	TRY(make_group(cell, err));
 	fill_plan(cell);
 	if (zygote->pidfd < 0) {
 		TRY(take_init(cell, &sock, err));
-		return send_raise(cell, page_fd, sock, err);
+		TRY(send_raise(cell, page_fd, sock, err));
+		if (cell->keeper->is_lender)
+			cell->page_fd = take_fd(&page_fd);
+		return 0;
 	}
 	/* it becomes the cell's init itself */
 	zygote_call_back(zygote);
@@ -385,12 +484,13 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 {
 	TRY(workspace_check_out(&cell->task->spec->outs, err));
 	TRY(start_spill(cell, err));
-	int r = cell->page ? 0 : raise_cell(cell, err);
+	int r = cell->page ? 0 : cell_raise(cell, err);
 	/* the janitor's moment: init is at work, and we have nothing to do yet */
 	if (r == 0)
 		keeper_sweep(cell->keeper);
 	if (r == 0)
-		r = make_delivery(cell, err);
+		r = cell->walls.form == FORM_STARTED ? fill_stdin(cell, err)
+						     : make_delivery(cell, err);
 	if (r == 0)
 		r = feed(cell, err);
 	if (r == 0)
@@ -408,7 +508,7 @@ static bool is_same(const struct walls *a, const struct walls *b)
 {
 	return a->memory == b->memory && a->pids == b->pids && a->cpus_milli == b->cpus_milli &&
 	       a->disk == b->disk && a->inodes == b->inodes && a->cpu_time_ms == b->cpu_time_ms &&
-	       a->has_full_proc == b->has_full_proc && a->has_guest == b->has_guest;
+	       a->has_full_proc == b->has_full_proc && a->form == b->form;
 }
 
 /* A cell that died while it was parked is of no use, and neither is one with other walls. */
@@ -420,20 +520,20 @@ static bool is_fit(const struct cell *cell, const struct cell *wanted)
 
 static struct cell *choose_cell(struct keeper *keeper, const struct task *task)
 {
-	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc, task->is_guest);
+	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc, task->form);
 	struct cell *parked = take_ptr(&keeper->parked);
 	bool is_parked = parked && is_fit(parked, fresh);
 	cell_free(is_parked ? fresh : parked);
 	return is_parked ? parked : fresh;
 }
 
-int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_proc, bool is_guest,
-	struct err *err)
+int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_proc,
+	enum cell_form form, struct err *err)
 {
 	cell_free(take_ptr(&keeper->parked));
 	cell_free(take_ptr(&keeper->last)); /* its slot's groups are to be used again */
-	struct cell *cell = cell_new(keeper, spec, needs_full_proc, is_guest);
-	if (raise_cell(cell, err) < 0) {
+	struct cell *cell = cell_new(keeper, spec, needs_full_proc, form);
+	if (cell_raise(cell, err) < 0) {
 		cell_free(cell);
 		return -1;
 	}
@@ -463,7 +563,7 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 		return err_set(err, ERR_INVALID, "--commands: this keeper's cells have others");
 	cell_free(take_ptr(&keeper->last));
 	keeper->last = choose_cell(keeper, task);
-	result->is_warm = keeper->last->page != NULL;
+	result->is_warm = keeper->last->page != NULL && (keeper->loan_fd < 0 || keeper->is_warm);
 	assign(keeper->last, task, result);
 	result->runtime = "local";
 	return run_cell(keeper->last, report ? report : &own, err);

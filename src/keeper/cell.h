@@ -26,8 +26,14 @@ struct keeper {
 	bool has_spare_group;
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
+	bool is_lender;         /* its cells are there at once: each has a slot of its own */
+	struct slot spare_slot; /* of the spare group, then */
+	bool is_warm;           /* what it borrowed stood ready */
+	int loan_fd; /* owned; the loan of a keeper that borrowed its cell; -1: it is its own
+		      */
 	struct strings commands;        /* what the template is restricted to */
 	struct template_page *template; /* owned; its report tells how the template was raised */
+	int template_fd;                /* owned; the same as a file */
 	struct cell *parked;            /* owned; raised, and waiting at its gate for a task */
 	struct cell
 		*last; /* owned; dead and judged, its traces are removed off the answer's path */
@@ -48,7 +54,7 @@ enum cell_cause {
 struct walls {
 	int64_t memory, pids, cpus_milli, disk, inodes, cpu_time_ms;
 	bool has_full_proc;
-	bool has_guest; /* the payload comes from the interpreter */
+	enum cell_form form;
 };
 
 struct cell {
@@ -57,6 +63,8 @@ struct cell {
 	struct keeper *keeper;
 	struct result *result;
 	struct cell_page *page; /* owned */
+	int page_fd;            /* owned; the same as a file, of a cell that is lent */
+	struct slot slot;       /* a lender's; fd -1: the keeper's */
 	struct cgroup group;
 	bool has_group;
 	struct workspace workspace;
@@ -77,6 +85,7 @@ struct cell {
 
 	bool has_message; /* perhaps: frames are to be looked at */
 	bool is_ready, has_ended;
+	bool is_done; /* its runner said so: what is left of it is not waited for */
 	int exec_errno;
 	int denied_calls;
 	enum cell_cause cause;
@@ -89,16 +98,41 @@ struct cell {
 /* keeper.c: asks the zygote for an init, which a v2 group must be there for already. */
 int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err);
 
+/* keeper.c: one that has borrowed its cell. */
+struct keeper *keeper_for_loan(enum jail_mode mode, const struct spec *spec);
+
+/* cell.c: who owns what we put into the cell's workspace. */
+void cell_own_workspace(struct cell *cell);
+
 /* keeper.c: the first time, removes what killed supervisors left. */
 void keeper_sweep(struct keeper *keeper);
+
+/* cell.c: a cell that is not raised yet, and raising it: whoever asked need not wait. */
+struct cell *cell_new(
+	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, enum cell_form form);
+int cell_raise(struct cell *cell, struct err *err);
+
+/* cell.c: executes a program in a cell that is being raised, which will wait for its job. */
+int cell_start(struct cell *cell, const struct strings *argv, struct err *err);
+
+/* cell.c: gives such a program its job. */
+int cell_send_job(struct cell *cell, struct err *err);
 
 /* supervise.c: from the gate's GO to the death of the cell's last process. */
 int cell_supervise(struct cell *cell, struct err *err);
 
+/* supervise.c: sends what is to be delivered. The gate opens in advance: the payload passes it once
+ * its own walls and init's are up. */
+int cell_open_gate(struct cell *cell, struct err *err);
+
+/* supervise.c: from now on the cell's end does not take its mounts down, which takes long. */
+void cell_hold_mounts(struct cell *cell);
+
 /* supervise.c: waits for init's word where the workspace is. */
 int cell_await_workspace(struct cell *cell, struct err *err);
 
-/* supervise.c: ends every process of the cell and waits for it. */
+/* supervise.c: ends every process of the cell, and waits for it. */
+void cell_strike(struct cell *cell);
 void cell_kill(struct cell *cell);
 
 /* cell.c: why the cell could not be raised. Returns -1. */

@@ -211,6 +211,13 @@ void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage)
 	};
 }
 
+void cgroup_let_go(struct cgroup *group)
+{
+	own_close(&group->oom_fd);
+	for (size_t i = 0; i < COUNT_OF(group->dir_fds); i++)
+		own_close(&group->dir_fds[i]);
+}
+
 void cgroup_remove(struct cgroup *group)
 {
 	own_close(&group->oom_fd);

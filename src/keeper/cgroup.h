@@ -72,5 +72,8 @@ int64_t cgroup_memory(const struct cgroup *group); /* now, in bytes; -1: not kno
 /* The cell is dead: removes its groups. */
 void cgroup_remove(struct cgroup *group);
 
+/* The groups are somebody else's to remove. */
+void cgroup_let_go(struct cgroup *group);
+
 /* Removes groups whose slot nobody holds. */
 void cgroup_sweep(const struct cgroup_site *site);

@@ -183,7 +183,10 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 		strings_add(&keeper->commands, spec->commands.items[i]);
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
-	return zygote_template(&keeper->zygote, page_fd, err);
+	TRY(zygote_template(&keeper->zygote, page_fd, err));
+	if (keeper->is_lender)
+		keeper->template_fd = take_fd(&page_fd);
+	return 0;
 }
 
 /* A single cell needs no zygote beside it. An id map, though, is made by a process that the born
@@ -191,7 +194,7 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 static enum zygote_form choose_form(
 	const struct keeper *keeper, const struct spec *spec, enum keeper_life life)
 {
-	if (life == KEEPER_RESIDENT)
+	if (life == KEEPER_RESIDENT || life == KEEPER_LENDER)
 		return ZYGOTE_PROGRAM;
 	bool has_id_maps = keeper->mode == MODE_ROOT && spec->ro.count + spec->rw.count > 0;
 	return has_id_maps || life == KEEPER_PROBE ? ZYGOTE_COPY : ZYGOTE_BORN;
@@ -219,16 +222,33 @@ static int start_zygote(
 	return 0;
 }
 
+static struct keeper *new_keeper(enum jail_mode mode)
+{
+	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
+	keeper->mode = mode;
+	keeper->slot.fd = keeper->spare_slot.fd = keeper->network_fd = -1;
+	keeper->template_fd = keeper->loan_fd = -1;
+	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
+	keeper->interpreter = keeper->zygote;
+	return keeper;
+}
+
+struct keeper *keeper_for_loan(enum jail_mode mode, const struct spec *spec)
+{
+	struct keeper *keeper = new_keeper(mode);
+	keeper->has_swept = true; /* the lender's affair */
+	for (size_t i = 0; i < spec->commands.count; i++)
+		strings_add(&keeper->commands, spec->commands.items[i]);
+	return keeper;
+}
+
 static int open_keeper(const struct spec *spec, const char *runtime, enum keeper_life life,
 	uint64_t passed_over, struct keeper **ret_keeper, struct err *err)
 {
-	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
-	keeper->mode = machine_mode();
-	keeper->is_resident = life == KEEPER_RESIDENT;
+	struct keeper *keeper = new_keeper(machine_mode());
+	keeper->is_resident = life == KEEPER_RESIDENT || life == KEEPER_LENDER;
+	keeper->is_lender = life == KEEPER_LENDER;
 	keeper->is_probe = life == KEEPER_PROBE;
-	keeper->slot.fd = keeper->network_fd = -1;
-	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
-	keeper->interpreter = keeper->zygote;
 	int r = start_zygote(keeper, spec, life, err);
 	if (r == 0)
 		r = open_template(keeper, spec, runtime, passed_over, err);
@@ -271,11 +291,16 @@ int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct er
 	return 0;
 }
 
-int keeper_host(struct keeper *keeper, const char *program, const char *boot, struct err *err)
+bool keeper_is_host(const struct keeper *keeper)
+{
+	return keeper->interpreter.sock >= 0;
+}
+
+int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *err)
 {
 	auto_fd int page_fd = -1;
 	void *page = NULL;
-	TRY(zygote_host(&keeper->interpreter, program, boot, err));
+	TRY(zygote_host(&keeper->interpreter, argv, err));
 	/* a page of its own: two raise the same walls, each reports */
 	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
 	struct template_page *template = page;
@@ -292,9 +317,12 @@ void keeper_tidy(struct keeper *keeper)
 	bool has_groups = keeper->template->base.plan.wanted & bit(STEP_CGROUP);
 	cell_free(take_ptr(&keeper->last));
 	/* when it cannot be made now, the next run will try, and say why */
-	if (keeper->is_resident && has_groups && !keeper->has_spare_group)
-		keeper->has_spare_group = cgroup_make(&keeper->spare_group, &keeper->site,
-						  keeper->slot.number, &err) == 0;
+	bool has_slot = !keeper->is_lender || !keeper->has_slot || keeper->spare_slot.fd >= 0 ||
+			slot_take(&keeper->spare_slot, &err) == 0;
+	const struct slot *slot = keeper->is_lender ? &keeper->spare_slot : &keeper->slot;
+	if (keeper->is_resident && has_groups && !keeper->has_spare_group && has_slot)
+		keeper->has_spare_group =
+			cgroup_make(&keeper->spare_group, &keeper->site, slot->number, &err) == 0;
 	if (keeper->is_resident && !keeper->has_asked && (!has_groups || keeper->has_spare_group))
 		(void)keeper_ask_init(keeper, has_groups ? &keeper->spare_group : NULL, &err);
 }
@@ -314,6 +342,9 @@ void keeper_close(struct keeper *keeper)
 	zygote_stop(&keeper->zygote);
 	zygote_stop(&keeper->interpreter);
 	slot_free(&keeper->slot);
+	slot_free(&keeper->spare_slot);
+	own_close(&keeper->loan_fd);
+	own_close(&keeper->template_fd);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));
 	strings_done(&keeper->commands);

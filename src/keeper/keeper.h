@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "jail/jail.h"
 #include "model/message.h"
+#include "model/policy.h"
 #include "model/result.h"
 #include "model/spec.h"
 
@@ -40,10 +41,17 @@ struct outlet {
 	void *context;
 };
 
+/* What a message of a runner means for its cell. */
+struct heard {
+	bool is_nonsense; /* the runner is not heard any more */
+	bool is_done;     /* the program has ended, with this exit code */
+	int exit_code;
+};
+
 /* Who hears what the cell's runner says. `hear` gets one message; what it appends to `pending`
- * goes to the outlet's stdout. False: the runner talks nonsense and is not heard any more. */
+ * goes to the outlet's stdout. */
 struct ear {
-	bool (*hear)(void *context, const char *data, size_t len, struct buf *pending);
+	struct heard (*hear)(void *context, const char *data, size_t len, struct buf *pending);
 	void *context;
 };
 
@@ -57,11 +65,13 @@ struct ear {
 struct task {
 	const struct spec *spec;
 	const struct strings *argv;
+	/* the code's file and its arguments, for a cell in which the rest of argv runs already */
+	const struct strings *own_argv;
 	const char *program; /* file name of the code in /home/user, or NULL */
 	const char *code;
 	size_t code_len;
 	bool needs_full_proc;
-	bool is_guest; /* run by the keeper's interpreter: argv[0] is the code's file */
+	enum cell_form form; /* of the cell it is meant for */
 	struct outlet outlet;
 	struct ear ear;   /* without hear() the program gets no channel */
 	bool is_build;    /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
@@ -74,6 +84,7 @@ struct keeper;
 enum keeper_life {
 	KEEPER_ONCE = 0, /* one cell, then it closes */
 	KEEPER_RESIDENT, /* one cell after the other: the zygote prepares the next */
+	KEEPER_LENDER,   /* many cells at once, each with a slot of its own */
 	KEEPER_PROBE,    /* for keeper_probe() alone */
 };
 
@@ -83,14 +94,31 @@ enum keeper_life {
 int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life life,
 	struct keeper **ret_keeper, struct err *err);
 
+/* Who asks for a cell that stands ready. */
+struct borrower {
+	int interrupt_fd; /* readable: no longer wanted; -1: none */
+	/* Called when others are served first, and when their number changes; NULL: nobody looks.
+	 */
+	void (*queued)(void *context, unsigned int ahead);
+	void *context;
+};
+
+/* Borrows a cell of this policy: a keeper for one task, as KEEPER_ONCE is. 1: there it is; 0:
+ * nobody lends here; -1: it was refused. */
+int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
+	struct keeper **ret_keeper, struct err *err);
+
 /* Raises a cell ahead of its task: everything is done but the job. The next run takes it when its
  * limits are the same. What the last cell left is removed first. */
-int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_proc, bool is_guest,
-	struct err *err);
+int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_proc,
+	enum cell_form form, struct err *err);
 
-/* Starts an interpreter that stands ready to become the payload of cells: `boot` is its program's
- * text, beside the module that makes it a zygote. */
-int keeper_host(struct keeper *keeper, const char *program, const char *boot, struct err *err);
+/* Starts an interpreter that stands ready to become the payload of cells: the program and its
+ * arguments, of which the first is the text that makes it a zygote. */
+int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *err);
+
+/* Whether it does. */
+bool keeper_is_host(const struct keeper *keeper);
 
 /* Removes what the last cell left and prepares for the next, for when there is time; the next run
  * would do it first. */

@@ -158,15 +158,32 @@ static void write_outlet(struct cell *cell, int stream)
 	pending->len -= (size_t)n;
 }
 
+/* The program has ended; its process is still on its way out, and nobody need wait for that. */
+static void end_at_word(struct cell *cell, int exit_code)
+{
+	if (cell->has_ended)
+		return;
+	cell->end =
+		(struct init_message){ .kind = INIT_ENDED, .wait_status = (exit_code & 0xff) << 8 };
+	cell->has_ended = cell->is_done = true;
+	cell->ended_us = clock_us();
+}
+
 /* Hears one message at most: what it becomes must reach the outlet before the next. */
 static void hear_message(struct cell *cell)
 {
 	const struct ear *ear = &cell->task->ear;
 	const char *data = NULL;
 	size_t len = 0;
+	struct heard heard = { 0 };
 	int r = frames_next(&cell->frames, &data, &len);
-	if (r == 1 && !ear->hear(ear->context, data, len, &cell->pending[STREAM_OUT]))
+	if (r == 1)
+		heard = ear->hear(ear->context, data, len, &cell->pending[STREAM_OUT]);
+	if (heard.is_nonsense)
 		r = -EBADMSG;
+	/* only one that stood ready says it for certain: any other program could */
+	if (heard.is_done && cell->walls.form != FORM_GATE)
+		end_at_word(cell, heard.exit_code);
 	if (r < 0) {
 		result_warn(cell->result, "the runner said something that is no message");
 		own_close(&cell->channel_fd);
@@ -389,9 +406,15 @@ static int64_t check_limits(struct cell *cell)
 
 /* The last process of a cell takes the mounts down before anyone hears of its death, unless
  * somebody still holds them. */
-static void hold_mounts(struct cell *cell)
+void cell_hold_mounts(struct cell *cell)
 {
 	cell->mounts_fd = ioctl(cell->pidfd, PIDFD_GET_MNT_NAMESPACE, 0);
+}
+
+void cell_strike(struct cell *cell)
+{
+	if (cell->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, cell->pidfd, SIGKILL, NULL, 0);
 }
 
 void cell_kill(struct cell *cell)
@@ -399,7 +422,7 @@ void cell_kill(struct cell *cell)
 	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
 	if (cell->pidfd < 0)
 		return;
-	(void)syscall(SYS_pidfd_send_signal, cell->pidfd, SIGKILL, NULL, 0);
+	cell_strike(cell);
 	/* init takes its guest along, but cannot leave before we, the parent, have buried it */
 	if (cell->guest_pidfd >= 0)
 		while (syscall(SYS_waitid, P_PIDFD, cell->guest_pidfd, NULL, WEXITED, NULL) < 0 &&
@@ -426,7 +449,8 @@ static void flush(struct cell *cell, int stream)
 	}
 }
 
-/* All writers are dead: what is left in the pipes is all there will ever be. */
+/* All writers are dead, or have said that they are done: what is left in the pipes is all there
+ * will ever be. */
 static void drain(struct cell *cell)
 {
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
@@ -451,12 +475,10 @@ static void drain(struct cell *cell)
 		hear_gate(cell);
 }
 
-/* The gate opens in advance: the payload passes it once its own walls and init's are up. */
-static int open_gate(struct cell *cell, struct err *err)
+int cell_open_gate(struct cell *cell, struct err *err)
 {
 	struct gate_message go = { .kind = GATE_GO };
 	size_t fd_count = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
-	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
 	int r = io_send(cell->gate_fd, &go, sizeof(go), cell->delivery, fd_count);
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		own_close(&cell->delivery[i]);
@@ -467,9 +489,11 @@ static int open_gate(struct cell *cell, struct err *err)
 
 int cell_supervise(struct cell *cell, struct err *err)
 {
-	TRY(open_gate(cell, err));
+	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
+	TRY(cell->walls.form == FORM_STARTED ? cell_send_job(cell, err)
+					     : cell_open_gate(cell, err));
 	if (cell->keeper->is_resident)
-		hold_mounts(cell);
+		cell_hold_mounts(cell);
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
 		(cell->is_ready || cell->gate_fd >= 0)) {
 		struct pollfd fds[WAIT_SLOT_COUNT];
@@ -481,12 +505,18 @@ int cell_supervise(struct cell *cell, struct err *err)
 			return err_sys(err, errno, "watch the cell");
 		serve(cell, fds);
 	}
-	cell_kill(cell);
+	if (cell->is_done && !cell->has_group)
+		look_around(cell); /* the last chance */
+	if (cell->is_done)
+		cell_strike(cell);
+	else
+		cell_kill(cell);
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
 	drain(cell);
 	if (!cell->is_ready && cell->cause != CAUSE_INTERRUPT)
 		return cell_failure(cell, err);
-	cell->started_us = cell->page->report.started_us;
+	if (cell->started_us == 0)
+		cell->started_us = cell->page->report.started_us;
 	return 0;
 }

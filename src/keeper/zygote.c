@@ -109,16 +109,15 @@ int zygote_start(struct zygote *zygote, enum zygote_form form, enum jail_mode mo
 	return -1;
 }
 
-int zygote_host(struct zygote *zygote, const char *program, const char *boot, struct err *err)
+int zygote_host(struct zygote *zygote, const struct strings *argv, struct err *err)
 {
-	char *const argv[] = { (char *)program, (char *)boot, NULL };
 	/* what cells have; and symbols are looked up once here, not in each of them */
 	char *const env[] = { (char *)"PATH=/usr/local/bin:/usr/bin:/bin",
 		(char *)"HOME=/home/user", (char *)"USER=user", (char *)"LANG=C.UTF-8",
 		(char *)"TERM=dumb", (char *)"TMPDIR=/tmp", (char *)"LD_BIND_NOW=1", NULL };
 	auto_fd int theirs = -1;
 	TRY(make_control(zygote, &theirs, err));
-	if (spawn(program, argv, env, theirs, &zygote->pid, err) == 0)
+	if (spawn(argv->items[0], argv->items, env, theirs, &zygote->pid, err) == 0)
 		return 0;
 	own_close(&zygote->sock);
 	return -1;

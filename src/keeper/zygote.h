@@ -37,9 +37,9 @@ int zygote_template(struct zygote *zygote, int page_fd, struct err *err);
 int zygote_ask_init(struct zygote *zygote, int cgroup_fd, struct err *err);
 int zygote_take_init(struct zygote *zygote, int *ret_pidfd, int *ret_sock, struct err *err);
 
-/* Starts an interpreter that becomes a zygote by itself (the program `boot` sees to that), and has
+/* Starts an interpreter that becomes a zygote by itself (its first argument sees to that), and has
  * it fork a payload into the cell of an init; the descriptor is the caller's. */
-int zygote_host(struct zygote *zygote, const char *program, const char *boot, struct err *err);
+int zygote_host(struct zygote *zygote, const struct strings *argv, struct err *err);
 int zygote_fork_guest(
 	struct zygote *zygote, const int *fds, size_t fd_count, int *ret_pidfd, struct err *err);
 

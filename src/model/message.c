@@ -244,3 +244,8 @@ char *message_to_json(const struct message *message, const char *id, int64_t seq
 	auto_free char *text = json_print(json, false);
 	return xasprintf("%s\n", text);
 }
+
+int message_exit_code(const struct message *message)
+{
+	return json_object_get_int(json_object_object_get(message->json, "exit_code"));
+}

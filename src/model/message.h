@@ -35,5 +35,8 @@ void message_done(struct message *message);
 /* Whether it is an event for those who follow a run, or an affair between runner and supervisor. */
 bool message_is_event(const struct message *message);
 
+/* Of MESSAGE_DONE. */
+int message_exit_code(const struct message *message);
+
 /* The message as an event of a stream: a JSON line with its newline (owned by the caller). */
 char *message_to_json(const struct message *message, const char *id, int64_t seq);

@@ -31,7 +31,8 @@ void policy_done(struct policy *policy)
 	*policy = (struct policy){ 0 };
 }
 
-/* ---- out -------------------------------------------------------------------------------------- */
+/* ---- out --------------------------------------------------------------------------------------
+ */
 
 /* JSON repairs what is no UTF-8; a path that was repaired is another path. */
 static struct json_object *write_text(const char *text, bool *is_exact)
@@ -125,7 +126,8 @@ char *policy_to_json(const struct policy *policy)
 	return is_exact ? json_print(json, false) : NULL;
 }
 
-/* ---- in --------------------------------------------------------------------------------------- */
+/* ---- in ---------------------------------------------------------------------------------------
+ */
 
 static int read_text(struct json_object *value, const char *key, char **ret_text, struct err *err)
 {

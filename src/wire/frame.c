@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/frame.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/io.h"
 
 enum { HEADER_LEN = 4 };
 
@@ -56,4 +59,14 @@ int frames_next(struct frames *frames, const char **ret_data, size_t *ret_len)
 	*ret_len = len;
 	frames->taken = HEADER_LEN + len;
 	return 1;
+}
+
+int frame_write(int fd, const void *data, size_t len)
+{
+	auto_buf struct buf frame;
+	const uint32_t head = htobe32((uint32_t)len);
+	buf_init(&frame, sizeof(head) + len);
+	(void)buf_append(&frame, &head, sizeof(head));
+	(void)buf_append(&frame, data, len);
+	return io_write(fd, frame.data, frame.len);
 }

@@ -86,17 +86,18 @@ static int run_chore(struct keeper *keeper, long number, bool is_guest, struct e
 	int r = fill_spec(&spec, chore, err);
 	const struct task task = {
 		.spec = &spec,
-		.argv = is_guest ? &guest_argv : &spec.exec,
+		.argv = &spec.exec,
+		.own_argv = &guest_argv,
 		.program = is_guest ? file[0] : NULL,
 		.code = chore->argv[0],
 		.code_len = strlen(chore->argv[0]),
-		.is_guest = is_guest,
+		.form = is_guest ? FORM_GUEST : FORM_GATE,
 		.needs_full_proc = true,
 		.outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = -1,
 	};
 	if (r == 0 && is_parked)
-		r = keeper_park(keeper, &spec, true, is_guest, err);
+		r = keeper_park(keeper, &spec, true, task.form, err);
 	r = r < 0 ? r : keeper_run(keeper, &task, &result, NULL, err);
 	if (r == 0 && result.status != chore->want)
 		r = err_set(err, ERR_BROKEN, "'%s %s' ended as '%s', not as '%s'", chore->argv[0],
@@ -157,7 +158,9 @@ int main(int argc, char **argv)
 	int r = keeper_open(&spec, runtime, KEEPER_RESIDENT, &keeper, &err);
 	if (r == 0 && runtime) {
 		auto_free char *boot = xasprintf("%s/boot.py", runtime);
-		r = keeper_host(keeper, "/usr/bin/python3", boot, &err);
+		char *const words[] = { (char *)"/usr/bin/python3", boot, NULL };
+		const struct strings host = { (char **)words, 2 };
+		r = keeper_host(keeper, &host, &err);
 	}
 	r = r < 0 ? r : soak(keeper, count, step, runtime != NULL, &err);
 	if (r < 0)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Borrowing a cell that stands ready, from whoever lends on this machine. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "keeper/terms.h"
+
+static int refuse(const struct loan_message *message, struct err *err)
+{
+	enum err_code code = message->number > ERR_NONE && message->number < ERR_CODE_COUNT
+				     ? (enum err_code)message->number
+				     : ERR_BROKEN;
+	return err_set(err, code, "%.*s", (int)(sizeof(err->text) - 1), message->text);
+}
+
+/* One answer. 1: granted, 0: nobody lends any more, -1: refused; 2: there is more to come. */
+static int take_answer(struct loan_message *message, const struct policy *policy,
+	const struct borrower *borrower, struct keeper **ret_keeper, struct err *err)
+{
+	switch (message->kind) {
+	case LOAN_QUEUED:
+		if (borrower->queued)
+			borrower->queued(borrower->context, message->number);
+		return 2;
+	case LOAN_GRANTED:
+		return terms_take(message, policy, ret_keeper, err) < 0 ? -1 : 1;
+	case LOAN_REFUSED:
+		return refuse(message, err);
+	default:
+		return err_set(err, ERR_BROKEN, "the daemon's answer makes no sense");
+	}
+}
+
+static int await_answer(int conn_fd, const struct policy *policy, const struct borrower *borrower,
+	struct keeper **ret_keeper, struct err *err)
+{
+	for (;;) {
+		struct loan_message message;
+		struct pollfd fds[] = {
+			{ .fd = conn_fd, .events = POLLIN },
+			{ .fd = borrower->interrupt_fd, .events = POLLIN },
+		};
+		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
+			return err_sys(err, errno, "wait for a cell");
+		if (fds[1].revents)
+			return err_set(
+				err, ERR_INTERRUPTED, "interrupted while waiting for a cell");
+		if (!fds[0].revents)
+			continue;
+		int r = loan_receive(conn_fd, &message);
+		if (r <= 0)
+			return 0; /* it died, and its promise with it */
+		r = take_answer(&message, policy, borrower, ret_keeper, err);
+		loan_message_done(&message);
+		if (r != 2)
+			return r;
+	}
+}
+
+int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
+	struct keeper **ret_keeper, struct err *err)
+{
+	char path[PATH_MAX];
+	loan_socket_path(path, sizeof(path));
+	auto_fd int conn_fd = loan_connect(path);
+	if (conn_fd < 0)
+		return 0;
+	auto_free char *text = policy_to_json(policy);
+	if (!text || loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
+		return 0;
+	int r = await_answer(conn_fd, policy, borrower, ret_keeper, err);
+	if (r == 1)
+		(*ret_keeper)->loan_fd = take_fd(&conn_fd);
+	return r;
+}

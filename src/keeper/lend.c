@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread, one loop. What it does for a request is short: it takes a cell from a pool and sends
+ * its descriptors to the client. Raising cells ahead, burying dead ones and closing pools wait
+ * until nobody asks for anything. It trusts its daemon to say who may borrow, and nobody to end a
+ * loan properly: a loan ends when its connection does.
+ */
+#include "keeper/lend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "keeper/pool.h"
+#include "keeper/terms.h"
+#include "wire/json.h"
+
+enum {
+	LOOK_EVERY_US = 1000000,
+	POOLS_MAX = 32,
+	LOW_MEMORY_SHARE =
+		16, /* with less than this part of memory free, nothing is raised ahead */
+};
+
+/* Whom the loop hears from. */
+enum source_kind {
+	SOURCE_LISTENER = 0,
+	SOURCE_SIGNALS,
+	SOURCE_DAEMON,
+	SOURCE_LOAN,  /* its client hung up */
+	SOURCE_DEATH, /* of the cell of a loan that ended */
+};
+
+struct source {
+	enum source_kind kind;
+	int fd; /* owned */
+	struct source *next;
+	/* of a loan */
+	struct pool *pool;
+	struct cell *cell; /* owned */
+};
+
+struct lender {
+	const struct lend_options *options;
+	int epoll_fd; /* owned */
+	struct source listener, signals;
+	struct source *daemons; /* owned, as the rest */
+	struct source *loans;   /* lent, or dying */
+	struct pool *pools;
+	size_t pool_count, loan_count;
+	int64_t next_look_us;
+	int64_t alone_since_us; /* 0: a daemon is there */
+	bool is_low_on_memory;
+	bool is_over;
+};
+
+/* ---- sources ----------------------------------------------------------------------------------
+ */
+
+static int watch(struct lender *lender, struct source *source, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = source };
+	return epoll_ctl(lender->epoll_fd, EPOLL_CTL_ADD, source->fd, &event) < 0 ? -errno : 0;
+}
+
+/* Others may hold the same file: closing our descriptor would not stop its events. */
+static void unwatch(struct lender *lender, struct source *source)
+{
+	(void)epoll_ctl(lender->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
+	own_close(&source->fd);
+}
+
+static struct source *add_source(struct source **list, enum source_kind kind, int fd)
+{
+	struct source *source = xcalloc(1, sizeof(*source));
+	*source = (struct source){ .kind = kind, .fd = fd, .next = *list };
+	*list = source;
+	return source;
+}
+
+static void drop_source(struct lender *lender, struct source **list, struct source *source)
+{
+	while (*list != source)
+		list = &(*list)->next;
+	*list = source->next;
+	unwatch(lender, source);
+	free(source);
+}
+
+/* ---- loans ------------------------------------------------------------------------------------
+ */
+
+static size_t parked_count(const struct lender *lender)
+{
+	size_t count = 0;
+	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
+		count += pool->parked_count;
+	return count;
+}
+
+static void drop_pool(struct lender *lender, struct pool *pool)
+{
+	struct pool **at = &lender->pools;
+	while (*at != pool)
+		at = &(*at)->next;
+	*at = pool->next;
+	lender->pool_count--;
+	pool_close(pool);
+}
+
+/* The one that was asked for the longest time ago and has nothing out. */
+static bool make_room(struct lender *lender)
+{
+	struct pool *oldest = NULL;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		if (pool->lent == 0 && (!oldest || pool->asked_us < oldest->asked_us))
+			oldest = pool;
+	if (oldest)
+		drop_pool(lender, oldest);
+	return oldest;
+}
+
+static int find_pool(struct lender *lender, const char *text, size_t len, struct pool **ret_pool,
+	struct err *err)
+{
+	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
+		if (pool->len == len && memcmp(pool->text, text, len) == 0) {
+			*ret_pool = pool;
+			return 0;
+		}
+	}
+	if (lender->pool_count >= POOLS_MAX && !make_room(lender))
+		return err_set(err, ERR_LIMIT, "cells of %d policies are in use: too many at once",
+			POOLS_MAX);
+	TRY(pool_open(text, len, (size_t)lender->options->most_parked, ret_pool, err));
+	(*ret_pool)->next = lender->pools;
+	lender->pools = *ret_pool;
+	lender->pool_count++;
+	return 0;
+}
+
+/* The client is gone, or has what it wanted. */
+static void end_loan(struct lender *lender, struct source *loan)
+{
+	unwatch(lender, loan);
+	cell_strike(loan->cell);
+	loan->kind = SOURCE_DEATH;
+	loan->fd = fcntl(loan->cell->pidfd, F_DUPFD_CLOEXEC, 3);
+	if (loan->fd >= 0)
+		(void)watch(lender, loan, EPOLLIN);
+}
+
+static void bury(struct lender *lender, struct source *loan)
+{
+	loan->pool->lent--;
+	cell_free(loan->cell);
+	drop_source(lender, &lender->loans, loan);
+	lender->loan_count--;
+}
+
+static int grant(
+	struct lender *lender, int *conn_fd, const struct loan_message *ask, struct err *err)
+{
+	struct pool *pool = NULL;
+	struct cell *cell = NULL;
+	bool is_warm = false;
+	TRY(find_pool(lender, ask->text, ask->len, &pool, err));
+	TRY(pool_take(pool, &cell, &is_warm, err));
+	struct source *loan = add_source(&lender->loans, SOURCE_LOAN, take_fd(conn_fd));
+	lender->loan_count++;
+	loan->pool = pool;
+	loan->cell = cell;
+	if (terms_send(loan->fd, cell, is_warm) < 0 ||
+		watch(lender, loan, EPOLLRDHUP | EPOLLHUP) < 0)
+		end_loan(lender, loan); /* it did not wait for the answer */
+	return 0;
+}
+
+static void answer_ask(struct lender *lender, struct loan_message *ask)
+{
+	struct err err = { 0 };
+	if (ask->fd_count != 1)
+		return;
+	if (grant(lender, &ask->fds[0], ask, &err) < 0)
+		(void)loan_send(ask->fds[0], LOAN_REFUSED, (uint32_t)err.code, err.text,
+			strlen(err.text), NULL, 0);
+}
+
+/* ---- the daemon -------------------------------------------------------------------------------
+ */
+
+static struct json_object *describe_pool(const struct pool *pool)
+{
+	struct json_object *json = json_object_new_object();
+	const char *runtime = pool->policy.runtime ? strrchr(pool->policy.runtime, '/') : NULL;
+	json_put(json, "runtime", json_new_string(runtime ? runtime + 1 : NULL));
+	json_put(json, "form", json_new_string(cell_form_names[pool->policy.form]));
+	json_put(json, "parked", json_object_new_int64((int64_t)pool->parked_count));
+	json_put(json, "wanted", json_object_new_int64((int64_t)pool->wanted));
+	json_put(json, "lent", json_object_new_int64((int64_t)pool->lent));
+	json_put(json, "served", json_object_new_int64((int64_t)pool->served));
+	json_put(json, "missed", json_object_new_int64((int64_t)pool->missed));
+	return json;
+}
+
+static void answer_info(struct lender *lender, int fd)
+{
+	auto_json struct json_object *json = json_object_new_object();
+	struct json_object *pools = json_object_new_array();
+	json_put(json, "pid", json_object_new_int64(getpid()));
+	json_put(json, "parked", json_object_new_int64((int64_t)parked_count(lender)));
+	json_put(json, "lent", json_object_new_int64((int64_t)lender->loan_count));
+	json_put(json, "pools", pools);
+	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
+		(void)json_object_array_add(pools, describe_pool(pool));
+	auto_free char *text = json_print(json, false);
+	(void)loan_send(fd, LOAN_INFO, 0, text, strlen(text), NULL, 0);
+}
+
+static void answer_adopt(struct lender *lender, int fd)
+{
+	uint32_t count = 0;
+	for (struct source *loan = lender->loans; loan; loan = loan->next)
+		if (loan->kind == SOURCE_LOAN)
+			count += loan_send(fd, LOAN_LENT, 0, NULL, 0, &loan->fd, 1) == 0;
+	(void)loan_send(fd, LOAN_ADOPT, count, NULL, 0, NULL, 0);
+}
+
+static void set_floor(struct lender *lender, const struct loan_message *message)
+{
+	struct pool *pool = NULL;
+	struct err err = { 0 };
+	if (find_pool(lender, message->text, message->len, &pool, &err) < 0) {
+		(void)fprintf(stderr, "hotcell-keeper: %s\n", err.text);
+		return;
+	}
+	pool->floor = message->number < pool->most ? message->number : pool->most;
+	if (pool->wanted < pool->floor)
+		pool->wanted = pool->floor;
+}
+
+static void lose_daemon(struct lender *lender, struct source *daemon)
+{
+	drop_source(lender, &lender->daemons, daemon);
+	if (!lender->daemons)
+		lender->alone_since_us = clock_us();
+}
+
+static void hear_daemon(struct lender *lender, struct source *daemon)
+{
+	struct loan_message message;
+	int r = loan_receive(daemon->fd, &message);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0) {
+		lose_daemon(lender, daemon);
+		return;
+	}
+	switch (message.kind) {
+	case LOAN_ASK:
+		answer_ask(lender, &message);
+		break;
+	case LOAN_INFO:
+		answer_info(lender, daemon->fd);
+		break;
+	case LOAN_ADOPT:
+		answer_adopt(lender, daemon->fd);
+		break;
+	case LOAN_WARM:
+		set_floor(lender, &message);
+		break;
+	case LOAN_END:
+		lender->is_over = true;
+		break;
+	default:
+		break; /* not for us */
+	}
+	loan_message_done(&message);
+}
+
+static void greet_daemon(struct lender *lender)
+{
+	uid_t uid = 0;
+	pid_t pid = 0;
+	int fd = accept4(lender->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (!loan_is_trusted(fd, &uid, &pid)) {
+		(void)close(fd);
+		return;
+	}
+	struct source *daemon = add_source(&lender->daemons, SOURCE_DAEMON, fd);
+	lender->alone_since_us = 0;
+	if (watch(lender, daemon, EPOLLIN) < 0)
+		lose_daemon(lender, daemon);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------
+ */
+
+static void serve(struct lender *lender, struct source *source)
+{
+	switch (source->kind) {
+	case SOURCE_LISTENER:
+		greet_daemon(lender);
+		break;
+	case SOURCE_SIGNALS:
+		lender->is_over = true;
+		break;
+	case SOURCE_DAEMON:
+		hear_daemon(lender, source);
+		break;
+	case SOURCE_LOAN:
+		end_loan(lender, source);
+		break;
+	case SOURCE_DEATH:
+		bury(lender, source);
+		break;
+	}
+}
+
+/* True when memory is so scarce that nothing should be kept for later. */
+static bool is_memory_low(void)
+{
+	char text[512];
+	int64_t total = 0;
+	int64_t available = 0;
+	if (io_read_at(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) <= 0)
+		return false;
+	const char *total_at = strstr(text, "MemTotal:");
+	const char *available_at = strstr(text, "MemAvailable:");
+	if (!total_at || !available_at)
+		return false;
+	total = strtoll(total_at + strlen("MemTotal:"), NULL, 10);
+	available = strtoll(available_at + strlen("MemAvailable:"), NULL, 10);
+	return available < total / LOW_MEMORY_SHARE;
+}
+
+static void look(struct lender *lender)
+{
+	int64_t now_us = clock_us();
+	if (now_us < lender->next_look_us)
+		return;
+	lender->next_look_us = now_us + LOOK_EVERY_US;
+	lender->is_low_on_memory = is_memory_low();
+	struct pool *next = NULL;
+	for (struct pool *pool = lender->pools; pool; pool = next) {
+		next = pool->next;
+		if (pool_look(pool, now_us))
+			drop_pool(lender, pool);
+	}
+	if (lender->alone_since_us != 0 && lender->loan_count == 0 &&
+		now_us - lender->alone_since_us > lender->options->linger_seconds * 1000000)
+		lender->is_over = true;
+}
+
+/* One step of what can wait. False: nothing is left to do. */
+static bool work_ahead(struct lender *lender)
+{
+	if (lender->is_low_on_memory ||
+		parked_count(lender) >= (size_t)lender->options->most_parked)
+		return false;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
+		keeper_sweep(pool->keeper);
+		if (pool_fill(pool))
+			return true;
+	}
+	return false;
+}
+
+static int run_loop(struct lender *lender, struct err *err)
+{
+	bool has_work = false;
+	while (!lender->is_over) {
+		struct epoll_event events[64];
+		int n = epoll_wait(lender->epoll_fd, events, COUNT_OF(events),
+			has_work ? 0 : LOOK_EVERY_US / 1000);
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, errno, "wait for requests");
+		for (int i = 0; i < n; i++)
+			serve(lender, events[i].data.ptr);
+		look(lender);
+		has_work = n > 0 || work_ahead(lender);
+	}
+	return 0;
+}
+
+static int open_signals(void)
+{
+	sigset_t signals;
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Every cell that stands ready holds a dozen descriptors. */
+static void raise_own_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void lender_done(struct lender *lender)
+{
+	for (struct source *loan = lender->loans; loan; loan = loan->next)
+		cell_strike(loan->cell);
+	while (lender->loans)
+		bury(lender, lender->loans);
+	while (lender->pools)
+		drop_pool(lender, lender->pools);
+	while (lender->daemons)
+		drop_source(lender, &lender->daemons, lender->daemons);
+	own_close(&lender->listener.fd);
+	own_close(&lender->signals.fd);
+	own_close(&lender->epoll_fd);
+}
+
+int lend(const struct lend_options *options, struct err *err)
+{
+	struct lender lender = { .options = options,
+		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+		.listener = { .kind = SOURCE_LISTENER, .fd = -1 },
+		.signals = { .kind = SOURCE_SIGNALS, .fd = open_signals() },
+		.alone_since_us = clock_us() };
+	raise_own_limit();
+	int r = loan_listen(options->socket, &lender.listener.fd, err);
+	if (r == 0 && (watch(&lender, &lender.listener, EPOLLIN) < 0 ||
+			      watch(&lender, &lender.signals, EPOLLIN) < 0))
+		r = err_sys(err, errno, "watch the socket");
+	if (r == 0) {
+		r = run_loop(&lender, err);
+		(void)unlink(options->socket);
+	}
+	lender_done(&lender);
+	return r;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hotcell-keeper: holds zygotes, interpreters and cells that stand ready, and lends them. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "keeper/lend.h"
+#include "model/result.h"
+#include "model/units.h"
+
+enum { MOST_PARKED = 64, MOST_PARKED_MAX = 4000, LINGER_SECONDS = 60, LINGER_MAX = 86400 };
+
+static int fail(const struct err *err)
+{
+	(void)fprintf(stderr, "hotcell-keeper: %s\n", err->text);
+	return EXIT_COULD_NOT_RUN;
+}
+
+static int read_count(
+	const char *flag, const char *text, long min, long max, long *ret_count, struct err *err)
+{
+	int64_t count = 0;
+	if (units_parse_count(text, &count) < 0 || count < min || count > max)
+		return err_set(err, ERR_INVALID, "%s: '%.40s' is not a number from %ld to %ld",
+			flag, text, min, max);
+	*ret_count = (long)count;
+	return 0;
+}
+
+static int read_options(int argc, char **argv, struct lend_options *options, struct err *err)
+{
+	static const struct option known[] = {
+		{ "socket", required_argument, NULL, 's' },
+		{ "parked", required_argument, NULL, 'p' },
+		{ "linger", required_argument, NULL, 'l' },
+		{ NULL, 0, NULL, 0 },
+	};
+	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+		if (c == 's')
+			options->socket = optarg;
+		else if (c == 'p')
+			TRY(read_count("--parked", optarg, 0, MOST_PARKED_MAX,
+				&options->most_parked, err));
+		else if (c == 'l')
+			TRY(read_count(
+				"--linger", optarg, 0, LINGER_MAX, &options->linger_seconds, err));
+		else
+			return err_set(err, ERR_INVALID,
+				"usage: hotcell-keeper --socket PATH [--parked N] [--linger SEC]");
+	}
+	if (!options->socket || optind < argc)
+		return err_set(err, ERR_INVALID,
+			"--socket: says where the daemon finds us, and nothing else follows");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct lend_options options = { .most_parked = MOST_PARKED,
+		.linger_seconds = LINGER_SECONDS };
+	struct err err = { 0 };
+	if (read_options(argc, argv, &options, &err) < 0 || lend(&options, &err) < 0)
+		return fail(&err);
+	return 0;
+}

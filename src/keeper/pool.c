@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/pool.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+
+enum {
+	UNUSED_US = 300 * 1000000,
+	BROKEN_PAUSE_US = 2 * 1000000, /* before another attempt at what just failed */
+};
+
+int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool, struct err *err)
+{
+	struct pool *pool = xcalloc(1, sizeof(*pool));
+	pool->text = xstrndup(text, len);
+	pool->len = len;
+	pool->most = most;
+	pool->wanted = POOL_FIRST < most ? POOL_FIRST : most;
+	pool->asked_us = clock_us();
+	policy_init(&pool->policy);
+	pool->parked = xcalloc(most + 1, sizeof(pool->parked[0]));
+	const struct policy *policy = &pool->policy;
+	int r = policy_from_json(&pool->policy, text, len, err);
+	if (r == 0)
+		r = keeper_open(&policy->spec, policy->runtime, KEEPER_LENDER, &pool->keeper, err);
+	if (r == 0 && policy->form == FORM_GUEST)
+		r = keeper_host(pool->keeper, &policy->standing, err);
+	if (r < 0) {
+		pool_close(pool);
+		return -1;
+	}
+	*ret_pool = pool;
+	return 0;
+}
+
+void pool_close(struct pool *pool)
+{
+	/* all of them at once, then one after the other */
+	for (size_t i = 0; i < pool->parked_count; i++)
+		cell_strike(pool->parked[i]);
+	for (size_t i = 0; i < pool->parked_count; i++)
+		cell_free(pool->parked[i]);
+	keeper_close(pool->keeper);
+	policy_done(&pool->policy);
+	free(pool->parked);
+	free(pool->text);
+	free(pool);
+}
+
+static bool is_alive(const struct cell *cell)
+{
+	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
+	return poll(&death, 1, 0) == 0;
+}
+
+static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, struct err *err)
+{
+	const struct policy *policy = &pool->policy;
+	enum cell_form form = policy->form;
+	/* what is needed now need not wait first */
+	if (form == FORM_STARTED && !is_ahead)
+		form = FORM_GATE;
+	if (form == FORM_GUEST && !keeper_is_host(pool->keeper))
+		form = FORM_GATE;
+	struct cell *cell = cell_new(pool->keeper, &policy->spec, policy->has_full_proc, form);
+	int r = cell_raise(cell, err);
+	if (r == 0 && form == FORM_STARTED)
+		r = cell_start(cell, &policy->standing, err);
+	if (r < 0) {
+		pool->broken_us = clock_us();
+		cell_free(cell);
+		return -1;
+	}
+	*ret_cell = cell;
+	return 0;
+}
+
+int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, struct err *err)
+{
+	*ret_cell = NULL;
+	pool->asked_us = clock_us();
+	while (pool->parked_count > 0 && !*ret_cell) {
+		struct cell *cell = pool->parked[--pool->parked_count];
+		if (is_alive(cell))
+			*ret_cell = cell;
+		else
+			cell_free(cell);
+	}
+	*ret_is_warm = *ret_cell != NULL;
+	if (!*ret_cell) {
+		TRY(raise_one(pool, false, ret_cell, err));
+		*ret_is_warm = (*ret_cell)->walls.form == FORM_GUEST;
+		pool->missed++;
+		pool->wanted = 2 * pool->wanted < pool->most ? 2 * pool->wanted : pool->most;
+		if (pool->wanted == 0)
+			pool->wanted = pool->most > 0 ? 1 : 0;
+	}
+	pool->served++;
+	pool->lent++;
+	pool->taken++;
+	return 0;
+}
+
+/* A cell that was raised while its interpreter was still loading is of the lesser form. */
+static bool has_lesser(struct pool *pool, size_t *ret_index)
+{
+	if (pool->policy.form != FORM_GUEST || !keeper_is_host(pool->keeper))
+		return false;
+	for (size_t i = 0; i < pool->parked_count; i++) {
+		*ret_index = i;
+		if (pool->parked[i]->walls.form != FORM_GUEST)
+			return true;
+	}
+	return false;
+}
+
+bool pool_fill(struct pool *pool)
+{
+	struct err err = { 0 };
+	size_t lesser = 0;
+	if (pool->broken_us != 0 && clock_us() - pool->broken_us < BROKEN_PAUSE_US)
+		return false;
+	if (has_lesser(pool, &lesser)) {
+		cell_free(pool->parked[lesser]);
+		pool->parked[lesser] = pool->parked[--pool->parked_count];
+		return true;
+	}
+	if (pool->parked_count >= pool->wanted)
+		return false;
+	struct cell *cell = NULL;
+	if (raise_one(pool, true, &cell, &err) < 0)
+		return false;
+	cell_hold_mounts(cell);
+	pool->parked[pool->parked_count++] = cell;
+	keeper_tidy(pool->keeper); /* the next one's beginning */
+	return true;
+}
+
+bool pool_look(struct pool *pool, int64_t now_us)
+{
+	size_t needed = pool->taken > pool->peak ? pool->taken : pool->peak;
+	pool->peak = pool->taken > pool->peak ? pool->taken : (pool->peak * 7) / 8;
+	pool->taken = 0;
+	if (needed < pool->floor)
+		needed = pool->floor;
+	if (pool->wanted > needed && pool->wanted > pool->floor)
+		pool->wanted--;
+	while (pool->parked_count > pool->wanted)
+		cell_free(pool->parked[--pool->parked_count]);
+	return pool->lent == 0 && pool->floor == 0 && now_us - pool->asked_us > UNUSED_US;
+}

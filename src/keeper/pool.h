@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pool: cells of one policy that stand ready. How many there should be follows demand: a request
+ * that finds none doubles the number, quiet times lower it again, and a pool that nobody asked for
+ * a while goes away with its zygote.
+ */
+#pragma once
+
+#include "keeper/cell.h"
+
+enum { POOL_FIRST = 2 }; /* cells that stand ready once somebody has asked */
+
+struct pool {
+	struct pool *next; /* owned by the lender */
+	char *text;        /* owned; of the policy: what the pool is known by */
+	size_t len;
+	struct policy policy;
+	struct keeper *keeper; /* owned */
+	struct cell **parked;  /* owned */
+	size_t parked_count;
+	size_t wanted;     /* how many should stand ready now */
+	size_t floor;      /* and at least, because the daemon said so */
+	size_t most;       /* and at most */
+	size_t lent;       /* cells that are out now */
+	size_t peak;       /* most that were taken between two looks at the clock */
+	size_t taken;      /* since the last look */
+	uint64_t served;   /* cells handed out, ever */
+	uint64_t missed;   /* of these, raised only when they were asked for */
+	int64_t asked_us;  /* when somebody last did */
+	int64_t broken_us; /* when a cell for it could last not be raised; 0: never */
+};
+
+/* Has a zygote raise the template; nobody waits for it. */
+int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool, struct err *err);
+void pool_close(struct pool *pool);
+
+/* A cell: one that stands ready, or else one that is being raised. It is the caller's. */
+int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, struct err *err);
+
+/* Raises one cell more if there should be one, or prepares for it. False: there is nothing to do.
+ */
+bool pool_fill(struct pool *pool);
+
+/* Once in a while: has demand changed? True: nobody needs this pool any more. */
+bool pool_look(struct pool *pool, int64_t now_us);

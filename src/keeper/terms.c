@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/terms.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "zygote/zygote.h"
+
+enum { STARTED_FDS = 4 };
+
+_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 1 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
+
+static void add_group(
+	const struct cgroup *group, struct loan_terms *terms, int *fds, size_t *fd_count)
+{
+	terms->cgroup = group->site->kind;
+	for (size_t i = 0; i < group->site->place_count; i++) {
+		if (group->dir_fds[i] < 0)
+			continue;
+		terms->controllers[terms->group_count++] = group->site->places[i].controllers;
+		fds[(*fd_count)++] = group->dir_fds[i];
+	}
+	terms->has_oom = group->oom_fd >= 0;
+	if (terms->has_oom)
+		fds[(*fd_count)++] = group->oom_fd;
+}
+
+int terms_send(int conn_fd, const struct cell *cell, bool is_warm)
+{
+	struct loan_terms terms = {
+		.form = cell->walls.form, .is_warm = is_warm, .mode = cell->keeper->mode
+	};
+	int fds[IO_FDS_MAX] = {
+		[LOAN_FD_TEMPLATE] = cell->keeper->template_fd,
+		[LOAN_FD_PAGE] = cell->page_fd,
+		[LOAN_FD_INIT] = cell->pidfd,
+		[LOAN_FD_STATUS] = cell->status_fd,
+		[LOAN_FD_GATE] = cell->gate_fd,
+	};
+	size_t fd_count = LOAN_FD_COUNT;
+	if (cell->has_group)
+		add_group(&cell->group, &terms, fds, &fd_count);
+	if (cell->walls.form == FORM_STARTED) {
+		fds[fd_count++] = cell->stdin_fd;
+		fds[fd_count++] = cell->out_fds[STREAM_OUT];
+		fds[fd_count++] = cell->out_fds[STREAM_ERR];
+		fds[fd_count++] = cell->channel_fd;
+	}
+	return loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, fd_count);
+}
+
+static bool is_sound(const struct loan_message *message, const struct loan_terms *terms)
+{
+	return terms->form < CELL_FORM_COUNT && terms->group_count <= CGROUP_FDS_MAX &&
+	       terms->cgroup <= CGROUP_V2 &&
+	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
+	       message->fd_count == LOAN_FD_COUNT + terms->group_count + (terms->has_oom ? 1 : 0) +
+					    (terms->form == FORM_STARTED ? STARTED_FDS : 0);
+}
+
+static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds)
+{
+	struct cgroup_site *site = &cell->keeper->site;
+	*site = (struct cgroup_site){ .kind = (enum cgroup_kind)terms->cgroup,
+		.place_count = terms->group_count };
+	cell->group = (struct cgroup){ .site = site, .oom_fd = -1 };
+	memset(cell->group.dir_fds, -1, sizeof(cell->group.dir_fds));
+	for (size_t i = 0; i < terms->group_count; i++) {
+		site->places[i].controllers = terms->controllers[i];
+		site->places[i].parent_fd = -1;
+		cell->group.dir_fds[i] = take_fd(&fds[i]);
+	}
+	if (terms->has_oom)
+		cell->group.oom_fd = take_fd(&fds[terms->group_count]);
+	cell->has_group = terms->group_count > 0;
+}
+
+static int take_cell(
+	struct cell *cell, struct loan_message *message, const struct loan_terms *terms)
+{
+	int *fds = message->fds;
+	size_t started = message->fd_count - STARTED_FDS;
+	cell->page = zygote_map_page(fds[LOAN_FD_PAGE], sizeof(*cell->page));
+	cell->keeper->template =
+		zygote_map_page(fds[LOAN_FD_TEMPLATE], sizeof(*cell->keeper->template));
+	if (!cell->page || !cell->keeper->template)
+		return -1;
+	cell->pidfd = take_fd(&fds[LOAN_FD_INIT]);
+	cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
+	cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
+	take_group(cell, terms, &fds[LOAN_FD_GROUPS]);
+	if (terms->form == FORM_STARTED) {
+		cell->stdin_fd = take_fd(&fds[started]);
+		cell->out_fds[STREAM_OUT] = take_fd(&fds[started + 1]);
+		cell->out_fds[STREAM_ERR] = take_fd(&fds[started + 2]);
+		cell->channel_fd = take_fd(&fds[started + 3]);
+	}
+	cell_own_workspace(cell);
+	return 0;
+}
+
+int terms_take(struct loan_message *message, const struct policy *policy,
+	struct keeper **ret_keeper, struct err *err)
+{
+	struct loan_terms terms = { 0 };
+	if (message->len == sizeof(terms))
+		memcpy(&terms, message->text, sizeof(terms));
+	if (!is_sound(message, &terms))
+		return err_set(err, ERR_BROKEN,
+			"the keeper's answer makes no sense: are all "
+			"programs of the same version?");
+	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms.mode, &policy->spec);
+	keeper->is_warm = terms.is_warm;
+	keeper->parked =
+		cell_new(keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
+	if (take_cell(keeper->parked, message, &terms) < 0) {
+		keeper_close(keeper);
+		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
+	}
+	*ret_keeper = keeper;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cell as it goes from its lender to who borrows it: numbers, and descriptors in this order; then
+ * those of its groups, the one that tells of lost memory, and those of a program that was started:
+ * stdin, stdout, stderr, channel. */
+#pragma once
+
+#include "keeper/cell.h"
+#include "loan/loan.h"
+
+enum loan_fd {
+	LOAN_FD_TEMPLATE = 0, /* its page */
+	LOAN_FD_PAGE,         /* the cell's */
+	LOAN_FD_INIT,         /* pidfd */
+	LOAN_FD_STATUS,
+	LOAN_FD_GATE,
+	LOAN_FD_COUNT,
+	LOAN_FD_GROUPS = LOAN_FD_COUNT,
+};
+
+struct loan_terms {
+	uint32_t form; /* enum cell_form: perhaps a lesser one than was asked for */
+	uint32_t is_warm;
+	uint32_t mode;
+	uint32_t cgroup; /* enum cgroup_kind */
+	uint32_t group_count;
+	uint32_t controllers[CGROUP_FDS_MAX];
+	uint32_t has_oom;
+};
+
+/* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */
+int terms_send(int conn_fd, const struct cell *cell, bool is_warm);
+
+/* Makes a keeper with the cell that came, whose descriptors are taken from the message. */
+int terms_take(struct loan_message *message, const struct policy *policy,
+	struct keeper **ret_keeper, struct err *err);
