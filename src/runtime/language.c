@@ -15,7 +15,7 @@
 
 enum { LANGUAGE_DEPTH = 4, LANGUAGE_ITEMS = 64 };
 
-enum part_type { PART_NONE = 0, PART_TEXT, PART_STRINGS, PART_BOOL, PART_DEFAULTS };
+enum part_type { PART_NONE = 0, PART_TEXT, PART_STRINGS, PART_BOOL, PART_DEFAULTS, PART_PRELOADS };
 
 struct part {
 	const char *name;
@@ -45,6 +45,10 @@ static const struct part parts[] = {
 	{ "compile_defaults", PART_DEFAULTS, AT(compile_defaults), false },
 	{ "prepare",         PART_STRINGS,  AT(prepare),         false },
 	{ "prepare_defaults", PART_DEFAULTS, AT(prepare_defaults), false },
+	{ "started",         PART_STRINGS,  AT(started),         false },
+	{ "guest",           PART_STRINGS,  AT(guest),           false },
+	{ "preload",         PART_PRELOADS, AT(preload),         false },
+	{ "cold_env",        PART_STRINGS,  AT(cold_env),        false },
 };
 
 static const struct placeholder {
@@ -134,6 +138,78 @@ static int read_defaults(
 	return 0;
 }
 
+static bool is_name(const char *text)
+{
+	static const char later[] = "abcdefghijklmnopqrstuvwxyz0123456789_+-";
+	size_t len = strlen(text);
+	return len > 0 && len < 32 && strspn(text, later) == len && text[0] != '-';
+}
+
+/* A name as an import statement has it: numpy, matplotlib.pyplot. */
+static bool is_module(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char later[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	for (;;) {
+		if (*text == '\0' || !strchr(letters, *text))
+			return false;
+		text += strspn(text, later);
+		if (*text == '\0')
+			return true;
+		if (*text++ != '.')
+			return false;
+	}
+}
+
+static int read_preload(
+	struct preload *preload, const char *name, struct json_object *value, struct err *err)
+{
+	char quote[48];
+	if (!is_name(name))
+		return err_set(err, ERR_INVALID,
+			"field 'preload': '%s' is no name of a-z, 0-9, '_', '+' and '-'",
+			utf8_line(name, quote, sizeof(quote)));
+	preload->name = xstrdup(name);
+	TRY(read_strings(&preload->modules, name, value, err));
+	for (size_t i = 0; i < preload->modules.count; i++) {
+		if (!is_module(preload->modules.items[i]))
+			return err_set(err, ERR_INVALID,
+				"field 'preload': '%s' is no module, for example matplotlib.pyplot",
+				utf8_line(preload->modules.items[i], quote, sizeof(quote)));
+	}
+	return 0;
+}
+
+static void preloads_done(struct preloads *preloads)
+{
+	for (size_t i = 0; i < preloads->count; i++) {
+		free(preloads->items[i].name);
+		strings_done(&preloads->items[i].modules);
+	}
+	free(preloads->items);
+	*preloads = (struct preloads){ 0 };
+}
+
+static int read_preloads(
+	struct preloads *preloads, const char *name, struct json_object *value, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_object))
+		return refuse_type(name, "an object", value, err);
+	if (json_object_object_length(value) > LANGUAGE_ITEMS)
+		return err_set(
+			err, ERR_LIMIT, "field '%s' has more than %d items", name, LANGUAGE_ITEMS);
+	json_object_object_foreach(value, key, item)
+	{
+		preloads->items =
+			xrealloc(preloads->items, preloads->count + 1, sizeof(*preloads->items));
+		struct preload *preload = &preloads->items[preloads->count++];
+		*preload = (struct preload){ 0 };
+		TRY(read_preload(preload, key, item, err));
+	}
+	return 0;
+}
+
 static int read_part(struct language *language, const struct part *part, struct json_object *value,
 	struct err *err)
 {
@@ -145,6 +221,8 @@ static int read_part(struct language *language, const struct part *part, struct 
 		return read_strings(slot, part->name, value, err);
 	case PART_DEFAULTS:
 		return read_defaults(slot, part->name, value, err);
+	case PART_PRELOADS:
+		return read_preloads(slot, part->name, value, err);
 	case PART_BOOL:
 		if (!json_object_is_type(value, json_type_boolean))
 			return refuse_type(part->name, "true or false", value, err);
@@ -174,13 +252,6 @@ static int refuse_unknown(const char *name, struct err *err)
 	return err_set(err, ERR_INVALID, "unknown field '%s'%s%s%s",
 		utf8_line(name, quote, sizeof(quote)), near ? ", did you mean '" : "",
 		near ? near : "", near ? "'?" : "");
-}
-
-static bool is_name(const char *text)
-{
-	static const char later[] = "abcdefghijklmnopqrstuvwxyz0123456789_+-";
-	size_t len = strlen(text);
-	return len > 0 && len < 32 && strspn(text, later) == len && text[0] != '-';
 }
 
 bool language_uses(const struct strings *argv, const char *placeholder)
@@ -285,6 +356,51 @@ static int check_making(const struct language *language, struct err *err)
 	return refuse_use("compile", compile, "{prepared}", "there is no field 'prepare'", err);
 }
 
+/* What stands ready knows nothing of the code, and is told of it over the channel. */
+static int check_waiting(const struct language *language, const char *name,
+	const struct strings *argv, struct err *err)
+{
+	if (argv->count == 0)
+		return 0;
+	TRY(check_argv(name, argv, err));
+	TRY(refuse_use(name, argv, "{file}", "it is started before there is any", err));
+	TRY(refuse_use(name, argv, "{binary}", "it is started before there is any", err));
+	if (language->prepare.count > 0)
+		TRY(refuse_use(name, argv, "{runtime}", "with 'prepare' it is {prepared}", err));
+	else
+		TRY(refuse_use(name, argv, "{prepared}", "there is no field 'prepare'", err));
+	if (!language->has_channel)
+		return err_set(err, ERR_INVALID, "field '%s' needs \"channel\": true", name);
+	return 0;
+}
+
+/* NAME, or the beginning of names with a '*' after it. */
+static bool is_pattern(const char *text)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	size_t len = strspn(text, letters);
+	return len > 0 && strcmp(text + len, text[len] == '*' ? "*" : "") == 0;
+}
+
+static int check_ready(const struct language *language, struct err *err)
+{
+	TRY(check_waiting(language, "started", &language->started, err));
+	TRY(check_waiting(language, "guest", &language->guest, err));
+	if (language->started.count > 0 && language->guest.count > 0)
+		return err_set(err, ERR_INVALID, "fields 'started' and 'guest' exclude each other");
+	if (language->preload.count > 0 && language->guest.count == 0)
+		return err_set(err, ERR_INVALID, "field 'preload' without a field 'guest'");
+	for (size_t i = 0; i < language->cold_env.count; i++) {
+		if (!is_pattern(language->cold_env.items[i]))
+			return err_set(err, ERR_INVALID,
+				"field 'cold_env' must hold names of variables or their "
+				"beginnings, "
+				"for example LC_*");
+	}
+	return 0;
+}
+
 static int check_names(const struct language *language, struct err *err)
 {
 	if (!is_name(language->name))
@@ -322,7 +438,8 @@ static int check_language(const struct language *language, struct err *err)
 	TRY(check_argv("argv", &language->argv, err));
 	if (language->version.count > 0)
 		TRY(check_argv("version", &language->version, err));
-	return check_making(language, err);
+	TRY(check_making(language, err));
+	return check_ready(language, err);
 }
 
 static void fill_arg(const char *arg, const struct places *places, struct buf *filled)
@@ -348,6 +465,28 @@ void language_fill(const struct strings *argv, const struct places *places, stru
 		fill_arg(argv->items[i], places, &filled);
 		strings_add(list, buf_text(&filled));
 	}
+}
+
+const struct strings *language_preload(const struct language *language, const char *name)
+{
+	for (size_t i = 0; i < language->preload.count; i++) {
+		if (strcmp(language->preload.items[i].name, name) == 0)
+			return &language->preload.items[i].modules;
+	}
+	return NULL;
+}
+
+bool language_is_cold(const struct language *language, const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+	for (size_t i = 0; i < language->cold_env.count; i++) {
+		const char *pattern = language->cold_env.items[i];
+		size_t known = strcspn(pattern, "*");
+		if (strncmp(pattern, variable, known) == 0 &&
+			(pattern[known] == '*' ? known <= len : known == len))
+			return true;
+	}
+	return false;
 }
 
 const char *language_path(const struct language *language)
@@ -416,6 +555,10 @@ void language_done(struct language *language)
 	strings_done(&language->compile_defaults);
 	strings_done(&language->prepare);
 	strings_done(&language->prepare_defaults);
+	strings_done(&language->started);
+	strings_done(&language->guest);
+	preloads_done(&language->preload);
+	strings_done(&language->cold_env);
 	*language = (struct language){ 0 };
 }
 

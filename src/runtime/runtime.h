@@ -10,6 +10,17 @@
 #include "runtime/channel.h"
 #include "model/spec.h"
 
+/* Modules that a guest's interpreter has loaded before anybody's code is known. */
+struct preload {
+	char *name; /* owned */
+	struct strings modules;
+};
+
+struct preloads {
+	struct preload *items; /* owned */
+	size_t count;
+};
+
 struct language {
 	char *name; /* owned, as everything here */
 	char *title;
@@ -36,6 +47,12 @@ struct language {
 	 * kept: for Go the archives of its library and the program that calls its compiler. */
 	struct strings prepare; /* makes the directory "{binary}"; empty: nothing to prepare */
 	struct strings prepare_defaults;
+
+	/* How a cell stands ready before its code is known: by one of the two, or not at all. */
+	struct strings started;  /* a runner that waits on its channel for what to run */
+	struct strings guest;    /* an interpreter that cells are forked from */
+	struct preloads preload; /* what the guest's interpreter may have loaded */
+	struct strings cold_env; /* "LC_*": variables that are read only while it starts */
 };
 
 /* What the placeholders of an argv stand for, all of them paths of the cell. */
@@ -77,6 +94,13 @@ void language_fill(const struct strings *argv, const struct places *places, stru
 
 /* Whether an argument has this placeholder, given as "{file}". */
 bool language_uses(const struct strings *argv, const char *placeholder);
+
+/* The modules of a set, NULL when there is none of that name. */
+const struct strings *language_preload(const struct language *language, const char *name);
+
+/* Whether the variable, given as "NAME=VALUE" or "NAME", is read only while the language starts:
+ * a cell that stands ready has taken it from its own environment and cannot heed another value. */
+bool language_is_cold(const struct language *language, const char *variable);
 
 /* The program a person would name: the compiler, or what runs the code. */
 const char *language_path(const struct language *language);

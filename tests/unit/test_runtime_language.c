@@ -60,6 +60,51 @@ TEST(language_from_json_reads_how_to_compile_and_prepare)
 	language_done(&language);
 }
 
+#define RUNNER MINIMAL ", \"channel\": true"
+
+TEST(language_from_json_reads_what_stands_ready)
+{
+	struct language language;
+	ASSERT_OK(read_language(&language,
+		"{" RUNNER ", \"guest\": [\"/usr/bin/tclsh\", \"{runtime}/boot.tcl\"],"
+		" \"preload\": {\"base\": [], \"data\": [\"numpy\", \"matplotlib.pyplot\"]},"
+		" \"cold_env\": [\"TCL*\", \"LANG\"]}"));
+	ASSERT_EQ(language.guest.count, 2);
+	ASSERT_EQ(language.started.count, 0);
+	ASSERT_EQ(language.preload.count, 2);
+	ASSERT_EQ(language_preload(&language, "base")->count, 0);
+	ASSERT_EQ(language_preload(&language, "data")->count, 2);
+	ASSERT_STR(language_preload(&language, "data")->items[1], "matplotlib.pyplot");
+	ASSERT(!language_preload(&language, "dat"));
+	ASSERT_EQ(language.cold_env.count, 2);
+	language_done(&language);
+	ASSERT_OK(read_language(&language, "{" RUNNER ", \"started\": [\"{runtime}/wait\"]}"));
+	ASSERT_EQ(language.started.count, 1);
+	ASSERT(!language_preload(&language, "base"));
+	language_done(&language);
+}
+
+TEST(language_is_cold_compares_names_of_variables)
+{
+	/* clang-format off */
+	static const struct { const char *variable; bool want; } samples[] = {
+		{ "LANG=C", true }, { "LANG", true }, { "LANGUAGE=de", false }, { "LAN=G", false },
+		{ "LC_ALL=C", true }, { "LC_=", true }, { "LC=LC_", false }, { "XLC_ALL=C", false },
+		{ "X=LANG=", false }, { "", false }, { "lang=C", false },
+	};
+	/* clang-format on */
+	struct language language;
+	ASSERT_OK(read_language(&language, "{" MINIMAL ", \"cold_env\": [\"LANG\", \"LC_*\"]}"));
+	for (size_t i = 0; i < COUNT_OF(samples); i++) {
+		if (language_is_cold(&language, samples[i].variable) != samples[i].want)
+			FAIL("%s", samples[i].variable);
+	}
+	language_done(&language);
+	ASSERT_OK(read_language(&language, "{" MINIMAL ", \"cold_env\": []}"));
+	ASSERT(!language_is_cold(&language, "LANG=C"));
+	language_done(&language);
+}
+
 TEST(language_path_is_the_program_a_person_would_name)
 {
 	struct language language;
@@ -147,6 +192,27 @@ static const struct { const char *text, *want; } refused[] = {
 	{ "{" MINIMAL ", \"argv\": [\"{runtime}/x\", \"{file}\"], \"prepare\": [\"/bin/x\", \"{binary}\"]}", "with 'prepare' it is {prepared}" },
 	{ "{" MINIMAL ", \"needs\": [\"go\"]}", "field 'needs' must hold absolute paths" },
 	{ "{" MINIMAL ", \"documentation\": \"javascript:x\"}", "field 'documentation' must be an address" },
+	{ "{" RUNNER ", \"started\": [\"node\"]}", "field 'started' must begin with an absolute path" },
+	{ "{" RUNNER ", \"started\": [\"/bin/x\", \"{file}\"]}", "'started' has {file}, but it is started before there is any" },
+	{ "{" RUNNER ", \"started\": [\"/bin/x\", \"{binary}\"]}", "'started' has {binary}, but it is started before there is any" },
+	{ "{" RUNNER ", \"started\": [\"/bin/x\", \"{prepared}\"]}", "'started' has {prepared}, but there is no field 'prepare'" },
+	{ "{" RUNNER ", \"started\": [\"{runtime}/x\"], \"prepare\": [\"/bin/x\", \"{binary}\"]}", "with 'prepare' it is {prepared}" },
+	{ "{" MINIMAL ", \"started\": [\"/bin/x\"]}", "field 'started' needs \"channel\": true" },
+	{ "{" MINIMAL ", \"guest\": [\"/bin/x\"]}", "field 'guest' needs \"channel\": true" },
+	{ "{" RUNNER ", \"guest\": [\"x\"]}", "field 'guest' must begin with an absolute path" },
+	{ "{" RUNNER ", \"guest\": [\"/bin/x\", \"{file}\"]}", "'guest' has {file}, but" },
+	{ "{" RUNNER ", \"guest\": [\"/bin/x\"], \"started\": [\"/bin/x\"]}", "fields 'started' and 'guest' exclude each other" },
+	{ "{" RUNNER ", \"preload\": {\"base\": []}}", "field 'preload' without a field 'guest'" },
+	{ "{" RUNNER ", \"preload\": [\"numpy\"]}", "field 'preload' must be an object, not an array" },
+	{ "{" RUNNER ", \"preload\": {\"base\": \"numpy\"}}", "field 'base' must be an array of strings, not a string" },
+	{ "{" RUNNER ", \"preload\": {\"a b\": []}}", "field 'preload': 'a b' is no name" },
+	{ "{" RUNNER ", \"preload\": {\"base\": [\"os;x\"]}}", "field 'preload': 'os;x' is no module" },
+	{ "{" RUNNER ", \"preload\": {\"base\": [\"os.\"]}}", "field 'preload': 'os.' is no module" },
+	{ "{" RUNNER ", \"preload\": {\"base\": [\".os\"]}}", "field 'preload': '.os' is no module" },
+	{ "{" RUNNER ", \"preload\": {\"base\": [\"os.2\"]}}", "field 'preload': 'os.2' is no module" },
+	{ "{" MINIMAL ", \"cold_env\": [\"*\"]}", "field 'cold_env' must hold names of variables" },
+	{ "{" MINIMAL ", \"cold_env\": [\"A*B\"]}", "field 'cold_env' must hold names of variables" },
+	{ "{" MINIMAL ", \"cold_env\": [\"A=\"]}", "field 'cold_env' must hold names of variables" },
 	{ "{" MINIMAL ", \"complie\": [\"/bin/x\"]}", "unknown field 'complie', did you mean 'compile'?" },
 };
 /* clang-format on */
