@@ -74,6 +74,7 @@ static int make_spec(const struct spec *asked, const struct language *language, 
 	spec->max_output = asked->max_output;
 	spec->output_limit = asked->output_limit;
 	spec->proc = asked->proc;
+	spec->cold = asked->cold;
 	copy_pairs(&spec->files, &asked->files);
 	copy_pairs(&spec->ro, &asked->ro);
 	copy_pairs(&spec->ro, &asked->rw);

@@ -13,6 +13,7 @@
 #include "engine/compile.h"
 #include "engine/explain.h"
 #include "engine/python.h"
+#include "engine/stand.h"
 #include "model/units.h"
 #include "provider/provider.h"
 
@@ -25,6 +26,8 @@ struct making {
 	char *file;    /* owned; the program as an argument */
 	char *runtime; /* owned; shown at RUNTIME_DIR, or NULL */
 	int build_fd;  /* owned; what the compiler made, or -1 */
+	struct stand stand;
+	struct strings own_argv; /* the part of argv that is the code's */
 };
 
 static int choose_language(const struct spec *spec, struct language *language, struct err *err)
@@ -82,8 +85,11 @@ static void fill_argv(const struct spec *spec, struct making *making)
 		.prepared = RUNTIME_DIR,
 		.binary = BUILD_PATH };
 	language_fill(&language->argv, &places, &making->argv);
-	for (size_t i = 0; i < spec->args.count; i++)
+	strings_add(&making->own_argv, making->file);
+	for (size_t i = 0; i < spec->args.count; i++) {
 		strings_add(&making->argv, spec->args.items[i]);
+		strings_add(&making->own_argv, spec->args.items[i]);
+	}
 }
 
 /* What the cell shows at RUNTIME_DIR, when anything. */
@@ -166,6 +172,9 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct task task = {
 		.spec = spec,
 		.argv = &making->argv,
+		.own_argv = &making->own_argv,
+		.form = making->stand.form,
+		.standing = &making->stand.argv,
 		.program = making->program,
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
@@ -194,6 +203,8 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 	struct err *err)
 {
 	TRY(find_runtime(spec, wishes, making, err));
+	stand_choose(&making->language, spec, making->runtime, buf_text(&making->code),
+		making->code.len, &making->stand);
 	if (making->language.compile.count == 0)
 		return 0;
 	const struct compiling compiling = { .spec = spec,
@@ -226,6 +237,8 @@ static void making_done(struct making *making)
 {
 	language_done(&making->language);
 	strings_done(&making->argv);
+	strings_done(&making->own_argv);
+	stand_done(&making->stand);
 	buf_done(&making->code);
 	free(making->program);
 	free(making->file);

@@ -141,6 +141,7 @@ static int build(const struct language *language, const struct spec *asked, int 
 	result_init(&result);
 	free(spec.rootfs);
 	spec.rootfs = xstrdup(asked->rootfs);
+	spec.cold = true; /* once in a long time */
 	int r = set_defaults(&spec, language, &language->prepare_defaults, err);
 	if (r == 0)
 		r = build_run(&task, language->dir, &result, NULL, ret_fd, err);

@@ -178,6 +178,7 @@ int python_choose(struct spec *spec, struct language *language, struct err *err)
 	TRY(find_program(spec->python, &program, err));
 	TRY(show_parts(spec, &program, err));
 	replace_first(&language->argv, program);
+	replace_first(&language->guest, program);
 	replace_first(&language->version, program);
 	return 0;
 }

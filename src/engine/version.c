@@ -119,6 +119,7 @@ static bool ask(
 	spec_init(&asking);
 	result_init(&result);
 	asking.timeout_ms = 10000;
+	asking.cold = true; /* asked once in a long time */
 	free(asking.rootfs);
 	asking.rootfs = xstrdup(spec->rootfs);
 	for (size_t i = 0; i < spec->ro.count && spec->python; i++)

@@ -182,6 +182,14 @@ static void set_variable(struct strings *env, const char *variable)
 	strings_add(env, variable);
 }
 
+bool keeper_has_variable(const char *variable)
+{
+	for (size_t i = 0; i < COUNT_OF(base_env); i++)
+		if (strcmp(base_env[i], variable) == 0)
+			return true;
+	return false;
+}
+
 /* K=V as it is; K alone from our own environment, when it is there. */
 static void fill_env(const struct strings *given, struct strings *env)
 {
@@ -518,10 +526,14 @@ static bool is_fit(const struct cell *cell, const struct cell *wanted)
 	return is_same(&cell->walls, &wanted->walls) && poll(&death, 1, 0) == 0;
 }
 
+/* NULL: it was borrowed, and is used. */
 static struct cell *choose_cell(struct keeper *keeper, const struct task *task)
 {
-	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc, task->form);
 	struct cell *parked = take_ptr(&keeper->parked);
+	if (keeper->loan_fd >= 0)
+		return parked;
+	enum cell_form form = keeper_is_host(keeper) ? task->form : FORM_GATE;
+	struct cell *fresh = cell_new(keeper, task->spec, task->needs_full_proc, form);
 	bool is_parked = parked && is_fit(parked, fresh);
 	cell_free(is_parked ? fresh : parked);
 	return is_parked ? parked : fresh;
@@ -563,6 +575,8 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 		return err_set(err, ERR_INVALID, "--commands: this keeper's cells have others");
 	cell_free(take_ptr(&keeper->last));
 	keeper->last = choose_cell(keeper, task);
+	if (!keeper->last)
+		return err_set(err, ERR_BROKEN, "a borrowed cell is for one run");
 	result->is_warm = keeper->last->page != NULL && (keeper->loan_fd < 0 || keeper->is_warm);
 	assign(keeper->last, task, result);
 	result->runtime = "local";

@@ -38,6 +38,8 @@ struct outlet {
 	/* Called a few times each second after the first, while nothing waits to be written; NULL:
 	 * nobody looks. */
 	void (*tick)(void *context, const struct pulse *pulse);
+	/* Called while others are served first, with their number; NULL: nobody looks. */
+	void (*queued)(void *context, unsigned int ahead);
 	void *context;
 };
 
@@ -71,7 +73,8 @@ struct task {
 	const char *code;
 	size_t code_len;
 	bool needs_full_proc;
-	enum cell_form form; /* of the cell it is meant for */
+	enum cell_form form;            /* of the cell it is meant for */
+	const struct strings *standing; /* and what stands ready in it; NULL: nothing */
 	struct outlet outlet;
 	struct ear ear;   /* without hear() the program gets no channel */
 	bool is_build;    /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
@@ -97,11 +100,12 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
 /* Who asks for a cell that stands ready. */
 struct borrower {
 	int interrupt_fd; /* readable: no longer wanted; -1: none */
-	/* Called when others are served first, and when their number changes; NULL: nobody looks.
-	 */
-	void (*queued)(void *context, unsigned int ahead);
+	void (*queued)(void *context, unsigned int ahead); /* as in struct outlet */
 	void *context;
 };
+
+/* Whether every cell has this variable, "NAME=VALUE", by itself. */
+bool keeper_has_variable(const char *variable);
 
 /* Borrows a cell of this policy: a keeper for one task, as KEEPER_ONCE is. 1: there it is; 0:
  * nobody lends here; -1: it was refused. */

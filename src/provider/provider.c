@@ -2,33 +2,71 @@
 #include "provider/provider.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/own.h"
+
+/* The kernel of this machine isolates; the cell is borrowed where cells are lent, else our own. */
+struct local {
+	char *runtime;         /* owned, or NULL */
+	struct keeper *keeper; /* owned; NULL until the first run */
+};
 
 static int open_local(
 	const struct spec *spec, const char *runtime, void **ret_handle, struct err *err)
 {
-	struct keeper *keeper = NULL;
-	TRY(keeper_open(spec, runtime, KEEPER_ONCE, &keeper, err));
-	*ret_handle = keeper;
+	struct local *local = xcalloc(1, sizeof(*local));
+	(void)spec;
+	(void)err;
+	local->runtime = runtime ? xstrdup(runtime) : NULL;
+	*ret_handle = local;
 	return 0;
+}
+
+/* 1: borrowed; 0: nobody lends, or not such a cell. */
+static int borrow(struct local *local, const struct task *task, struct err *err)
+{
+	const struct spec *spec = task->spec;
+	const struct borrower borrower = { .interrupt_fd = task->interrupt_fd,
+		.queued = task->outlet.queued,
+		.context = task->outlet.context };
+	/* all of it borrowed from the task */
+	const struct policy policy = { .spec = *spec,
+		.runtime = local->runtime,
+		.form = task->form,
+		.standing = task->standing ? *task->standing : (struct strings){ 0 },
+		.has_full_proc = task->needs_full_proc,
+		.interpreter = (char *)spec->interpreter };
+	/* a fault is meant for a cell of our own */
+	if (spec->cold || getenv("HOTCELL_FAULT"))
+		return 0;
+	return keeper_borrow(&policy, &borrower, &local->keeper, err);
 }
 
 static int run_local(void *handle, const struct task *task, struct result *result,
 	struct report *report, struct err *err)
 {
-	return keeper_run(handle, task, result, report, err);
+	struct local *local = handle;
+	int r = local->keeper ? 1 : borrow(local, task, err);
+	if (r == 0)
+		r = keeper_open(task->spec, local->runtime, KEEPER_ONCE, &local->keeper, err);
+	return r < 0 ? -1 : keeper_run(local->keeper, task, result, report, err);
 }
 
 static int take_build_local(void *handle, int *ret_fd, struct err *err)
 {
-	return keeper_take_build(handle, ret_fd, err);
+	struct local *local = handle;
+	return keeper_take_build(local->keeper, ret_fd, err);
 }
 
 static void close_local(void *handle)
 {
-	keeper_close(handle);
+	struct local *local = handle;
+	keeper_close(local->keeper);
+	free(local->runtime);
+	free(local);
 }
 
 static const struct provider provider_local = {

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/stand.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "keeper/keeper.h"
+
+/* A variable that is read while the language starts was read before anybody gave it another
+ * value. */
+static bool wants_cold_start(const struct language *language, const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->env.count; i++) {
+		const char *variable = spec->env.items[i];
+		if (language_is_cold(language, variable) && !keeper_has_variable(variable))
+			return true;
+	}
+	return false;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	return at;
+}
+
+static bool is_word_at(const char *at, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+	if ((size_t)(end - at) < len || strncmp(at, word, len) != 0)
+		return false;
+	return at + len == end || !(isalnum((unsigned char)at[len]) || at[len] == '_');
+}
+
+/* Whether a line begins with "import NAME" or "from NAME", or names it behind a comma. A guess that
+ * is wrong costs time, nothing else. */
+static bool does_line_import(const char *line, const char *end, const char *name)
+{
+	const char *at = skip_blanks(line, end);
+	if (is_word_at(at, end, "from"))
+		return is_word_at(skip_blanks(at + 4, end), end, name);
+	if (!is_word_at(at, end, "import"))
+		return false;
+	for (at += 6; at < end && at;
+		at = memchr(at, ',', (size_t)(end - at)), at = at ? at + 1 : NULL) {
+		if (is_word_at(skip_blanks(at, end), end, name))
+			return true;
+	}
+	return false;
+}
+
+static bool does_import(const char *code, size_t len, const char *module)
+{
+	auto_free char *name = xstrndup(module, strcspn(module, "."));
+	const char *end = code + len;
+	for (const char *line = code; line < end;) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+		stop = stop ? stop : end;
+		if (does_line_import(line, stop, name))
+			return true;
+		line = stop + 1;
+	}
+	return false;
+}
+
+/* The first set with a module that the code imports, else the first of all. */
+static const struct preload *choose_preload(
+	const struct language *language, const char *code, size_t len)
+{
+	for (size_t i = 0; i < language->preload.count; i++) {
+		const struct preload *preload = &language->preload.items[i];
+		for (size_t j = 0; j < preload->modules.count; j++)
+			if (does_import(code, len, preload->modules.items[j]))
+				return preload;
+	}
+	return language->preload.count > 0 ? &language->preload.items[0] : NULL;
+}
+
+void stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
+	const char *code, size_t code_len, struct stand *stand)
+{
+	/* an interpreter that cells are forked from is the host's */
+	bool is_guest = language->guest.count > 0 && strcmp(spec->rootfs, "host") == 0;
+	if (spec->cold || spec->commands.count > 0 || !runtime ||
+		(!is_guest && language->started.count == 0) || wants_cold_start(language, spec))
+		return;
+	const struct places places = { .runtime = is_guest ? runtime : RUNTIME_DIR };
+	stand->form = is_guest ? FORM_GUEST : FORM_STARTED;
+	language_fill(is_guest ? &language->guest : &language->started, &places, &stand->argv);
+	const struct preload *preload = is_guest ? choose_preload(language, code, code_len) : NULL;
+	for (size_t i = 0; preload && i < preload->modules.count; i++)
+		strings_add(&stand->argv, preload->modules.items[i]);
+}
+
+void stand_done(struct stand *stand)
+{
+	strings_done(&stand->argv);
+	*stand = (struct stand){ 0 };
+}
