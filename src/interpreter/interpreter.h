@@ -3,8 +3,8 @@
  * A zygote inside an interpreter: it holds what takes long to load and forks payloads that have it
  * already. It raises a template as any zygote does, loads its modules in there, and then serves:
  * each request names an init that stands in its namespaces, and the new process joins it as the
- * payload that init did not fork. The fork is the only moment at which interpreter and cell touch:
- * no byte of a request passes through the interpreter's memory.
+ * payload that init did not fork but adopts. The fork is the only moment at which interpreter and
+ * cell touch: no byte of a request passes through the interpreter's memory.
  */
 #pragma once
 
@@ -21,6 +21,5 @@ struct fork_hooks {
 };
 
 /* Serves until the supervisor is gone (1), or returns 0 in a new payload that has its job and may
- * run the code. Less is an error of the interpreter; a payload whose walls do not stand ends. */
-int interpreter_serve(
-	int control_fd, const struct fork_hooks *hooks, struct job *ret_job, struct err *err);
+ * run the code. A payload whose walls do not stand ends. */
+int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct job *ret_job);

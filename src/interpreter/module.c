@@ -48,17 +48,13 @@ static PyObject *serve(PyObject *module, PyObject *args)
 {
 	static const struct fork_hooks hooks = { PyOS_BeforeFork, PyOS_AfterFork_Parent,
 		PyOS_AfterFork_Child };
-	struct err err = { 0 };
 	struct job job = { 0 };
 	int fd = -1;
 	(void)module;
 	if (!PyArg_ParseTuple(args, "i", &fd))
 		return NULL;
-	int r = interpreter_serve(fd, &hooks, &job, &err);
-	if (r == 1)
+	if (interpreter_serve(fd, &hooks, &job) == 1)
 		_exit(0);
-	if (r < 0)
-		return fail(&err);
 	PyObject *argv = list_of(job.argv);
 	PyObject *env = list_of(job.env);
 	PyObject *pair = argv && env ? PyTuple_Pack(2, argv, env) : NULL;

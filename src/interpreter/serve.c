@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a guest comes to be. It must be a child of the cell's init, and the interpreter must stay
+ * where it is, so two helpers go between. Both borrow the interpreter's memory while it waits,
+ * which makes them cheap:
+ *
+ *   interpreter ── vfork ──► outer ── vfork ──► inner ── clone ──► guest
+ *                            setns to the       in the cell,
+ *                            cell's pids        ends at once
+ *
+ * Only the guest has memory of its own. The inner helper's end makes it init's child. Each helper
+ * is reaped by whoever made it: an unburied one would keep the cell's init from leaving.
+ */
 #include "interpreter/interpreter.h"
 
 #include <errno.h>
@@ -7,61 +19,92 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/zygote.h"
 
 static struct {
-	const struct template_page *template;
-	int own_pids_fd; /* our own pid namespace, to come back to */
-} self = { .own_pids_fd = -1 };
+	struct template_page *template;
+	void *tid_at;      /* where libc keeps the thread's id */
+	void *robust_list; /* and its list of locks to give back */
+	size_t robust_size;
+} self;
+
+/* What libc told the kernel about its only thread, which a clone that libc does not know of
+ * would lose. */
+static int note_thread(struct err *err)
+{
+	if (prctl(PR_GET_TID_ADDRESS, &self.tid_at, 0, 0, 0) < 0 ||
+		syscall(SYS_get_robust_list, 0, &self.robust_list, &self.robust_size) < 0)
+		return err_sys(err, errno, "ask what the kernel knows of this thread");
+	return 0;
+}
+
+static void restore_thread(void)
+{
+	enum { RSEQ_SIZE = 32 }; /* of the first version: every later one accepts it */
+	if (self.robust_list)
+		(void)syscall(SYS_set_robust_list, self.robust_list, self.robust_size);
+	if (__rseq_size > 0)
+		(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
+			RSEQ_SIZE, 0, RSEQ_SIG);
+}
+
+/* Whoever waits for guests is told why none will come. */
+static int refuse(struct template_page *template, const struct err *err)
+{
+	struct report *report = &template->base.report;
+	if (report->failed_text[0] == '\0')
+		(void)snprintf(
+			report->failed_text, sizeof(report->failed_text), "%.255s", err->text);
+	return -1;
+}
+
+static int enter(struct template_page *template, int owner_pidfd, struct err *err)
+{
+	enum template_origin origin = owner_pidfd >= 0 ? ORIGIN_JOINED : ORIGIN_HOST;
+	int r = owner_pidfd >= 0 ? jail_join_zygote(owner_pidfd) : 0;
+	if (r < 0)
+		return err_sys(err, -r, "enter the zygote's user namespace");
+	/* what modules do while they load must reach nobody */
+	r = jail_spare_network();
+	if (r < 0)
+		return err_sys(err, -r, "leave the network");
+	TRY(note_thread(err));
+	return zygote_raise_template(template, origin, err);
+}
 
 int interpreter_enter(int control_fd, struct err *err)
 {
 	enum zygote_request request = ZYGOTE_NONE;
-	int page_fd = -1;
-	size_t fd_count = 1;
+	int fds[2] = { -1, -1 };
+	size_t fd_count = COUNT_OF(fds);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	self.own_pids_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	if (self.own_pids_fd < 0)
-		return err_sys(err, errno, "open our own pid namespace");
-	ssize_t n = io_recv(control_fd, &request, sizeof(request), &page_fd, &fd_count);
-	if (n != sizeof(request) || request != ZYGOTE_TEMPLATE || fd_count != 1)
+	(void)setsid(); /* a terminal's ^C is the supervisor's to handle */
+	ssize_t n = io_recv(control_fd, &request, sizeof(request), fds, &fd_count);
+	if (n != sizeof(request) || request != ZYGOTE_TEMPLATE || fd_count < 1)
 		return err_set(err, ERR_BROKEN, "no template came");
-	struct template_page *template = zygote_map_page(page_fd, sizeof(*template));
-	own_close(&page_fd);
+	struct template_page *template = zygote_map_page(fds[0], sizeof(*template));
 	if (!template)
 		return err_set(err, ERR_BROKEN, "the template's page is not whole");
-	/* what modules do while they load must reach nobody */
-	int r = jail_spare_network();
-	if (r < 0)
-		return err_sys(err, -r, "leave the network");
-	TRY(zygote_raise_template(template, false, err));
 	self.template = template;
+	if (enter(template, fd_count == 2 ? fds[1] : -1, err) < 0)
+		return refuse(template, err);
+	for (size_t i = 0; i < fd_count; i++)
+		(void)close(fds[i]);
 	jail_empty_bounding_set();
 	return 0;
-}
-
-/* As fork(), but the supervisor becomes the parent, and the thread's own record of its id, which
- * libc keeps, is put right by the kernel. */
-static pid_t fork_guest(int *ret_pidfd)
-{
-	void *tid_at = NULL;
-	if (prctl(PR_GET_TID_ADDRESS, &tid_at, 0, 0, 0) < 0)
-		return -1;
-	struct clone_args args = {
-		.flags = CLONE_PARENT | CLONE_PIDFD | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
-		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-		.child_tid = (uint64_t)(uintptr_t)tid_at,
-	};
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
 struct guest_request {
@@ -69,69 +112,119 @@ struct guest_request {
 	size_t fd_count;
 };
 
-static int live_as_guest(
-	const struct guest_request *request, int control_fd, struct job *ret_job, struct err *err)
+/* As fork(), but into a v2 cgroup when the request has one. Nothing is known of the plan here:
+ * it is on a page that only the guest maps. */
+static pid_t clone_guest(const struct guest_request *request)
 {
+	struct clone_args args = {
+		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
+		.child_tid = (uint64_t)(uintptr_t)self.tid_at,
+		.exit_signal = SIGCHLD,
+	};
+	struct stat st;
+	if (request->fd_count == GUEST_FD_COUNT + 1 &&
+		fstat(request->fds[GUEST_FD_COUNT], &st) == 0 && S_ISDIR(st.st_mode)) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)request->fds[GUEST_FD_COUNT];
+	}
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static void bury(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Returns 0 in the guest, 1 in the interpreter, whatever became of the guest: if it does not live,
+ * its gate closes with our copies of the descriptors. */
+__attribute__((noinline)) static int fork_guest(const struct guest_request *request)
+{
+	pid_t outer = vfork();
+	if (outer != 0) {
+		if (outer > 0)
+			bury(outer);
+		return 1;
+	}
+	if (jail_fork_into(request->fds[GUEST_FD_INIT]) < 0)
+		_exit(1);
+	pid_t inner = vfork();
+	if (inner == 0) {
+		if (clone_guest(request) != 0)
+			_exit(0);
+		return 0;
+	}
+	if (inner > 0)
+		bury(inner);
+	_exit(0);
+}
+
+static int take_place(struct raising *raising, const struct guest_request *request, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	size_t entry_count = request->fd_count - GUEST_FD_COUNT;
+	size_t wanted = plan->cgroup == CGROUP_V2 ? 1 : plan->cgroup_fd_count;
+	TRY(jail_check_plan(plan, err));
+	if (wanted != entry_count)
+		return err_set(err, ERR_BROKEN, "plan and descriptors disagree");
+	raising->fds[CELL_FD_GATE] = request->fds[GUEST_FD_GATE];
+	memcpy(&raising->fds[CELL_FD_CGROUP], &request->fds[GUEST_FD_COUNT],
+		entry_count * sizeof(request->fds[0]));
+	return jail_join(raising, request->fds[GUEST_FD_INIT], err);
+}
+
+static int live_as_guest(const struct guest_request *request, int control_fd, struct job *ret_job)
+{
+	struct err err = { 0 };
 	struct delivery delivery;
 	struct raising raising = {
 		.template = self.template, .listener_fd = -1, .io_fd = -1, .life_fd = -1
 	};
 	raising.page = zygote_map_page(request->fds[GUEST_FD_PAGE], sizeof(*raising.page));
 	if (!raising.page)
-		return err_set(err, ERR_BROKEN, "the cell's page is not whole");
-	raising.fds[CELL_FD_GATE] = request->fds[GUEST_FD_GATE];
-	memcpy(&raising.fds[CELL_FD_CGROUP], &request->fds[GUEST_FD_COUNT],
-		CGROUP_FDS_MAX * sizeof(int));
-	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-	TRY(jail_check_plan(&raising.page->plan, err));
-	if (raising.page->plan.cgroup_fd_count != request->fd_count - GUEST_FD_COUNT)
-		return err_set(err, ERR_BROKEN, "plan and descriptors disagree");
-	TRY(jail_join(&raising, request->fds[GUEST_FD_INIT], err));
-	(void)io_write_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
+		return -1;
+	struct report *report = &raising.page->report;
+	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
+	restore_thread();
+	if (take_place(&raising, request, &err) < 0) {
+		if (report->failed_text[0] == '\0')
+			(void)snprintf(report->failed_text, sizeof(report->failed_text), "%.255s",
+				err.text);
+		return -1;
+	}
 	/* the number stays taken until the program's own descriptors are placed */
 	(void)dup2(raising.fds[CELL_FD_GATE], control_fd);
-	if (payload_confine(&raising, &delivery) < 0)
-		return err_set(err, ERR_BROKEN, "the walls did not stand");
-	int r = payload_take_job(&raising, &delivery, ret_job);
-	if (r < 0)
-		return err_sys(err, -r, "take the job");
+	if (payload_confine(&raising, &delivery) < 0 ||
+		payload_take_job(&raising, &delivery, ret_job) < 0)
+		return -1;
+	/* changing the user cleared it; executing a program would have set it again */
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	/* nothing of ours stays: no descriptor, no shared page */
 	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
 	(void)munmap(raising.page, sizeof(*raising.page));
-	(void)munmap((void *)self.template, sizeof(*self.template));
+	(void)munmap(self.template, sizeof(*self.template));
 	return 0;
 }
 
-/* Returns 0 in the payload, 1 in the interpreter. */
+/* Returns 0 in the guest, 1 in the interpreter. */
 static int answer(const struct guest_request *request, int control_fd,
-	const struct fork_hooks *hooks, struct job *ret_job, struct err *err)
+	const struct fork_hooks *hooks, struct job *ret_job)
 {
-	enum zygote_request echo = ZYGOTE_GUEST;
-	auto_fd int pidfd = -1;
-	pid_t pid = -1;
-	if (jail_fork_into(request->fds[GUEST_FD_INIT]) == 0) {
-		hooks->before();
-		pid = fork_guest(&pidfd);
-		if (pid == 0) {
-			hooks->after_in_child();
-			pidfd = -1;
-			/* what is not wholly in the cell must not go back to the interpreter */
-			if (live_as_guest(request, control_fd, ret_job, err) < 0)
-				_exit(1);
-			return 0;
-		}
+	hooks->before();
+	if (fork_guest(request) != 0) {
 		hooks->after_in_parent();
-		int r = jail_fork_into(self.own_pids_fd);
-		if (r < 0)
-			return err_sys(err, -r, "come back to our own pid namespace");
+		return 1;
 	}
-	(void)io_send(control_fd, &echo, sizeof(echo), &pidfd, pid > 0 ? 1 : 0);
-	return 1;
+	hooks->after_in_child();
+	/* what is not wholly in the cell must not go back to the interpreter */
+	if (live_as_guest(request, control_fd, ret_job) < 0)
+		_exit(1);
+	return 0;
 }
 
-int interpreter_serve(
-	int control_fd, const struct fork_hooks *hooks, struct job *ret_job, struct err *err)
+int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct job *ret_job)
 {
+	self.template->base.report.started_us = clock_us();
 	for (;;) {
 		struct guest_request request = { .fd_count = COUNT_OF(request.fds) };
 		enum zygote_request kind = ZYGOTE_NONE;
@@ -139,11 +232,9 @@ int interpreter_serve(
 			io_recv(control_fd, &kind, sizeof(kind), request.fds, &request.fd_count);
 		if (n != sizeof(kind))
 			return 1;
-		int r = kind == ZYGOTE_GUEST && request.fd_count >= GUEST_FD_COUNT
-				? answer(&request, control_fd, hooks, ret_job, err)
-				: 1;
-		if (r != 1)
-			return r;
+		if (kind == ZYGOTE_GUEST && request.fd_count >= GUEST_FD_COUNT &&
+			answer(&request, control_fd, hooks, ret_job) == 0)
+			return 0;
 		for (size_t i = 0; i < request.fd_count; i++)
 			(void)close(request.fds[i]);
 	}

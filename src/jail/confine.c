@@ -160,8 +160,11 @@ int jail_await(const struct raising *raising, enum step_id id, struct err *err)
 	if (!(raising->page->plan.wanted & (UINT64_C(1) << id)))
 		return 0;
 	while (__atomic_load_n(&outcome->state, __ATOMIC_ACQUIRE) != STEP_RAISED) {
+		if (__atomic_load_n(&raising->page->report.failed, __ATOMIC_RELAXED) != STEP_NONE)
+			return err_set(err, ERR_BROKEN, "another layer failed");
 		if (clock_us() > deadline)
-			return err_set(err, ERR_BROKEN, "init was not ready in time");
+			return err_set(err, ERR_BROKEN, "layer '%s' was not ready in time",
+				jail_steps[id].name);
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;

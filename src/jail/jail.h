@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "jail/filter.h"
@@ -139,6 +140,7 @@ struct report {
 	char failed_text[256];
 	uint32_t unmapped_mounts; /* bit per mount that kept its host owners */
 	int64_t started_us;       /* when the payload went to execute the program */
+	int32_t guest_pid; /* of a payload init did not fork, in the cell; 0: not there yet */
 };
 
 /* What supervisor, zygote and cell share. Small: every cell has its own. */
@@ -188,7 +190,8 @@ enum gate_fd {
 	GATE_FD_COUNT,
 };
 
-/* Descriptors that come with a request for a guest, in this order; then those of its cgroups. */
+/* Descriptors that come with a request for a guest, in this order; then the `tasks` files of its v1
+ * cgroups, or the directory of its v2 cgroup. */
 enum guest_fd {
 	GUEST_FD_PAGE = 0,
 	GUEST_FD_GATE,
@@ -236,6 +239,7 @@ struct raising {
 	int io_fd;                /* init's own /proc/self/io */
 	int life_fd;              /* hangs up when the zygote dies */
 	bool has_spare_network;   /* the zygote is in a network namespace nobody used yet */
+	bool has_user_namespace;  /* an interpreter is in its zygote's already */
 	bool is_born;             /* the zygote was born in the cell's namespaces */
 	struct jail_trees *trees; /* private to the template stage */
 	struct jail_programs *programs;
@@ -275,12 +279,13 @@ struct gate_message {
 /* What the supervisor asks of the zygote. */
 enum zygote_request {
 	ZYGOTE_NONE = 0,
-	ZYGOTE_TEMPLATE, /* with the page; no answer, a failure is in its report */
+	ZYGOTE_TEMPLATE, /* with the page; to an interpreter without privilege also with the pidfd
+			  * of the zygote; no answer, a failure is in its report */
 	ZYGOTE_INIT,  /* with the v2 cgroup, if any; answered by a new init's pidfd and socket, or
 		       * by none when it failed: the template's report tells why */
 	ZYGOTE_RAISE, /* to an init, or to a zygote that becomes one; with enum cell_fd */
 	ZYGOTE_GUEST, /* to an interpreter: fork a payload into the cell of an init, with enum
-		       * guest_fd; answered by its pidfd */
+		       * guest_fd; no answer: it comes to the gate, or the gate closes */
 	ZYGOTE_REQUEST_COUNT,
 };
 
@@ -293,13 +298,21 @@ int jail_refuse_birth(enum jail_mode mode, int sys, struct err *err);
 /* Walks the steps of one stage. On failure the report names the step. */
 int jail_walk(struct raising *raising, enum step_stage stage, struct err *err);
 
-/* From now on the caller's children are born into this pid namespace: an init's, by its pidfd, or
- * one's own. 0 or -errno. */
-int jail_fork_into(int fd);
+/* ---- guests: guest.c */
 
-/* Makes the caller, which init did not fork, a process of init's cell: its namespaces and what
- * init's children inherit. */
+/* An interpreter goes into the user namespace of the zygote whose cells it is to serve. 0 or
+ * -errno. */
+int jail_join_zygote(int zygote_pidfd);
+
+/* From now on the caller's children are born into the pid namespace of an init. 0 or -errno. */
+int jail_fork_into(int init_pidfd);
+
+/* Makes the caller, which init did not fork but has adopted, a process of init's cell: its
+ * namespaces and what init's children inherit. Then init is told. */
 int jail_join(struct raising *raising, int init_pidfd, struct err *err);
+
+/* Init waits for that. Whoever asked for the cell bounds the wait. Returns the guest's pid. */
+pid_t jail_await_guest(const struct raising *raising);
 
 /* The clone flags of the wanted namespaces; a fault on one of them is reported here. */
 int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *err);
@@ -324,7 +337,7 @@ int jail_make_network(int *ret_fd);
 /* Empties the caller's bounding set, which a cell then inherits empty. */
 void jail_empty_bounding_set(void);
 
-/* The payload waits here until init has raised this step. */
+/* Waits until another process, as init for its payload, has raised this step. */
 int jail_await(const struct raising *raising, enum step_id id, struct err *err);
 
 /* A plan from outside the zygote: every count, string and enum in range? */

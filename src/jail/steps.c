@@ -162,7 +162,7 @@ void step_note(struct raising *raising, enum step_id id, int value, const char *
 }
 
 /* The report's words are final: the process that reads them did not see the failure itself. */
-static int note_failure(struct raising *raising, enum step_id id, struct err *err)
+int step_fail(struct raising *raising, enum step_id id, struct err *err)
 {
 	struct report *report = &raising->page->report;
 	report->steps[id].state = STEP_FAILED;
@@ -178,10 +178,10 @@ static int apply_step(struct raising *raising, enum step_id id, struct err *err)
 	int64_t started = clock_us();
 	if (raising->page->plan.fault == id) {
 		(void)err_sys(err, EIO, "made to fail by HOTCELL_FAULT");
-		return note_failure(raising, id, err);
+		return step_fail(raising, id, err);
 	}
 	if (jail_steps[id].apply(raising, err) < 0)
-		return note_failure(raising, id, err);
+		return step_fail(raising, id, err);
 	outcome->took_us = (uint32_t)(clock_us() - started);
 	__atomic_store_n(&outcome->state, STEP_RAISED, __ATOMIC_RELEASE);
 	return 0;
@@ -202,28 +202,6 @@ int jail_walk(struct raising *raising, enum step_stage stage, struct err *err)
 	return 0;
 }
 
-int jail_fork_into(int fd)
-{
-	return setns(fd, CLONE_NEWPID) < 0 ? -errno : 0;
-}
-
-int jail_join(struct raising *raising, int init_pidfd, struct err *err)
-{
-	const struct plan *plan = &raising->page->plan;
-	int flags = CLONE_NEWNET | CLONE_NEWCGROUP;
-	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
-		if ((plan->wanted & bit((enum step_id)i)) && i != STEP_PID_NAMESPACE)
-			flags |= (int)jail_steps[i].clone_flag; /* the clone was into that one */
-	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
-		if (jail_steps[i].is_personal && (plan->wanted & bit((enum step_id)i)) &&
-			jail_steps[i].apply(raising, err) < 0)
-			return note_failure(raising, (enum step_id)i, err);
-	TRY(jail_await(raising, STEP_RLIMITS, err)); /* the last that init does before it mounts */
-	if (setns(init_pidfd, flags) < 0)
-		return err_sys(err, errno, "enter the cell of an init");
-	return 0;
-}
-
 int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
@@ -234,7 +212,7 @@ int jail_clone_flags(struct raising *raising, uint64_t *ret_flags, struct err *e
 			continue;
 		if (plan->fault == id) {
 			(void)err_sys(err, EIO, "made to fail by HOTCELL_FAULT");
-			return note_failure(raising, id, err);
+			return step_fail(raising, id, err);
 		}
 		flags |= jail_steps[id].clone_flag;
 	}
@@ -280,7 +258,7 @@ void jail_note_clone(struct raising *raising, int sys)
 	if (sys != 0) {
 		struct err err = { 0 };
 		(void)err_sys(&err, sys, "clone into the cell's namespaces");
-		(void)note_failure(raising, likely_culprit(plan->mode), &err);
+		(void)step_fail(raising, likely_culprit(plan->mode), &err);
 		return;
 	}
 	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++) {

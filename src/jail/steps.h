@@ -55,6 +55,9 @@ int raise_landlock(struct raising *raising, struct err *err);
 int idmap_open(uint32_t host_uid, uint32_t host_gid, uint32_t cell_uid, uint32_t cell_gid,
 	int *ret_fd, struct err *err);
 
+/* steps.c: writes the failure of a step into the report. Returns -1. */
+int step_fail(struct raising *raising, enum step_id id, struct err *err);
+
 /* Says what a step did, for --explain. */
 void step_note(struct raising *raising, enum step_id id, int value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -190,6 +190,8 @@ int raise_user_namespace(struct raising *raising, struct err *err)
 	uint32_t gid = raising->page->plan.host_gid;
 	/* one that was born in a user namespace is unmapped in it, and its own cell's user */
 	uint32_t inner = raising->is_born ? raising->page->plan.uid : 0;
+	if (raising->has_user_namespace)
+		return 0;
 	if (!raising->is_born && unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno, "unshare the user namespace");
 	int r = io_write_at(AT_FDCWD, "/proc/self/setgroups", "deny");

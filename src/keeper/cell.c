@@ -48,7 +48,6 @@ struct cell *cell_new(
 		.form = form };
 	cell->page_fd = cell->slot.fd = -1;
 	cell->workspace.fd = -1;
-	cell->guest_pidfd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
@@ -81,7 +80,6 @@ void cell_free(struct cell *cell)
 	own_close(&cell->mounts_fd);
 	own_close(&cell->workspace.fd);
 	own_close(&cell->pidfd);
-	own_close(&cell->guest_pidfd);
 	own_close(&cell->page_fd);
 	own_close(&cell->status_fd);
 	own_close(&cell->gate_fd);
@@ -355,8 +353,10 @@ static int invite_guest(struct cell *cell, const int *cell_fds, size_t entry_cou
 	fds[GUEST_FD_GATE] = cell_fds[CELL_FD_GATE];
 	fds[GUEST_FD_INIT] = cell->pidfd;
 	memcpy(&fds[GUEST_FD_COUNT], &cell_fds[CELL_FD_CGROUP], entry_count * sizeof(fds[0]));
-	return zygote_fork_guest(&cell->keeper->interpreter, fds, GUEST_FD_COUNT + entry_count,
-		&cell->guest_pidfd, err);
+	if (cell->has_group && cell->group.site->kind == CGROUP_V2)
+		fds[GUEST_FD_COUNT + entry_count++] = cell->group.dir_fds[0];
+	return zygote_invite_guest(
+		&cell->keeper->interpreter, fds, GUEST_FD_COUNT + entry_count, err);
 }
 
 static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
@@ -390,6 +390,10 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 int cell_failure(const struct cell *cell, struct err *err)
 {
 	const struct cell_page *template = &cell->keeper->template->base;
+	const struct template_page *hosted = cell->keeper->hosted;
+	if (cell->walls.form == FORM_GUEST && hosted && hosted->base.report.failed_text[0])
+		return err_set(err, ERR_BROKEN, "the interpreter does not stand ready: %.255s",
+			hosted->base.report.failed_text);
 	return page_failure(template->report.failed_text[0] ? template : cell->page, err);
 }
 

@@ -34,6 +34,7 @@ struct keeper {
 	struct strings commands;        /* what the template is restricted to */
 	struct template_page *template; /* owned; its report tells how the template was raised */
 	int template_fd;                /* owned; the same as a file */
+	struct template_page *hosted;   /* owned; the interpreter's, which tells how it fares */
 	struct cell *parked;            /* owned; raised, and waiting at its gate for a task */
 	struct cell
 		*last; /* owned; dead and judged, its traces are removed off the answer's path */
@@ -70,7 +71,6 @@ struct cell {
 	struct workspace workspace;
 
 	/* all owned; -1 when closed */
-	int guest_pidfd; /* the payload, when init did not fork it */
 	int pidfd, status_fd, gate_fd, listener_fd, mounts_fd;
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -183,7 +184,7 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 		strings_add(&keeper->commands, spec->commands.items[i]);
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
-	TRY(zygote_template(&keeper->zygote, page_fd, err));
+	TRY(zygote_template(&keeper->zygote, page_fd, -1, err));
 	if (keeper->is_lender)
 		keeper->template_fd = take_fd(&page_fd);
 	return 0;
@@ -293,22 +294,35 @@ int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct er
 
 bool keeper_is_host(const struct keeper *keeper)
 {
-	return keeper->interpreter.sock >= 0;
+	return keeper->hosted &&
+	       __atomic_load_n(&keeper->hosted->base.report.started_us, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Without privilege, an interpreter must be in the zygote's user namespace to reach its cells. */
+static int open_owner(const struct keeper *keeper, int *ret_pidfd, struct err *err)
+{
+	const struct raising zygote = { .page = &keeper->template->base };
+	if (keeper->mode == MODE_ROOT)
+		return 0;
+	if (jail_await(&zygote, STEP_USER_NAMESPACE, err) < 0)
+		return page_failure(zygote.page, err);
+	*ret_pidfd = pidfd_open(keeper->zygote.pid, 0);
+	return *ret_pidfd < 0 ? err_sys(err, errno, "open the zygote's pidfd") : 0;
 }
 
 int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *err)
 {
 	auto_fd int page_fd = -1;
+	auto_fd int owner_pidfd = -1;
 	void *page = NULL;
 	TRY(zygote_host(&keeper->interpreter, argv, err));
 	/* a page of its own: two raise the same walls, each reports */
-	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
-	struct template_page *template = page;
-	memcpy(template, keeper->template, sizeof(*template));
-	template->base.report = (struct report){ 0 };
-	int r = zygote_template(&keeper->interpreter, page_fd, err);
-	page_free(page, sizeof(*template));
-	return r;
+	TRY(page_make(sizeof(*keeper->hosted), &page, &page_fd, err));
+	keeper->hosted = page;
+	memcpy(keeper->hosted, keeper->template, sizeof(*keeper->hosted));
+	keeper->hosted->base.report = (struct report){ 0 };
+	TRY(open_owner(keeper, &owner_pidfd, err));
+	return zygote_template(&keeper->interpreter, page_fd, owner_pidfd, err);
 }
 
 void keeper_tidy(struct keeper *keeper)
@@ -347,6 +361,7 @@ void keeper_close(struct keeper *keeper)
 	own_close(&keeper->template_fd);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));
+	page_free(keeper->hosted, sizeof(*keeper->hosted));
 	strings_done(&keeper->commands);
 	free(keeper);
 }

@@ -121,7 +121,7 @@ int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_
  * arguments, of which the first is the text that makes it a zygote. */
 int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *err);
 
-/* Whether it does. */
+/* Whether it does by now: it takes a moment, and it may fail. */
 bool keeper_is_host(const struct keeper *keeper);
 
 /* Removes what the last cell left and prepares for the next, for when there is time; the next run

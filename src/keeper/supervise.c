@@ -12,10 +12,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -58,25 +56,6 @@ static void hear_init(struct cell *cell)
 	}
 	if (fd_count == 1)
 		own_close(&fd);
-}
-
-/* The end of a payload that is our own child. */
-static void bury_guest(struct cell *cell)
-{
-	siginfo_t info = { 0 };
-	struct rusage usage = { 0 };
-	if (syscall(SYS_waitid, P_PIDFD, cell->guest_pidfd, &info, WEXITED | WNOHANG, &usage) < 0 ||
-		info.si_pid == 0)
-		return;
-	cell->end = (struct init_message){
-		.kind = INIT_ENDED,
-		.wait_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status,
-		.cpu_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000) +
-			  usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
-		.max_rss_kb = usage.ru_maxrss,
-	};
-	cell->has_ended = true;
-	cell->ended_us = clock_us();
 }
 
 static void hear_gate(struct cell *cell)
@@ -271,7 +250,6 @@ enum wait_slot {
 	WAIT_STDIN_SOURCE,
 	WAIT_STDIN,
 	WAIT_CHANNEL,
-	WAIT_GUEST,
 	WAIT_SLOT_COUNT,
 };
 
@@ -287,7 +265,6 @@ static void prepare_wait(const struct cell *cell, struct pollfd *fds)
 	else
 		fds[WAIT_GATE].fd = cell->gate_fd;
 	fds[WAIT_LISTENER].fd = cell->listener_fd;
-	fds[WAIT_GUEST].fd = cell->guest_pidfd;
 	fds[WAIT_OOM].fd = cell->has_group ? cell->group.oom_fd : -1;
 	fds[WAIT_INTERRUPT].fd = cell->task->interrupt_fd;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
@@ -331,8 +308,6 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 		write_stdin(cell);
 	if (fds[WAIT_STATUS].revents)
 		hear_init(cell);
-	if (fds[WAIT_GUEST].revents)
-		bury_guest(cell);
 }
 
 static void look_around(struct cell *cell)
@@ -423,11 +398,6 @@ void cell_kill(struct cell *cell)
 	if (cell->pidfd < 0)
 		return;
 	cell_strike(cell);
-	/* init takes its guest along, but cannot leave before we, the parent, have buried it */
-	if (cell->guest_pidfd >= 0)
-		while (syscall(SYS_waitid, P_PIDFD, cell->guest_pidfd, NULL, WEXITED, NULL) < 0 &&
-			errno == EINTR)
-			;
 	while (poll(&death, 1, DEATH_WAIT_MS) < 0 && errno == EINTR)
 		;
 }

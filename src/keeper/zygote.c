@@ -123,18 +123,11 @@ int zygote_host(struct zygote *zygote, const struct strings *argv, struct err *e
 	return -1;
 }
 
-int zygote_fork_guest(
-	struct zygote *zygote, const int *fds, size_t fd_count, int *ret_pidfd, struct err *err)
+int zygote_invite_guest(struct zygote *zygote, const int *fds, size_t fd_count, struct err *err)
 {
 	enum zygote_request request = ZYGOTE_GUEST;
-	size_t answer_count = 1;
 	int r = io_send(zygote->sock, &request, sizeof(request), fds, fd_count);
-	if (r < 0)
-		return err_sys(err, -r, "ask the interpreter for a guest");
-	ssize_t n = io_recv(zygote->sock, &request, sizeof(request), ret_pidfd, &answer_count);
-	if (n != sizeof(request) || answer_count != 1)
-		return err_set(err, ERR_BROKEN, "the interpreter forked no guest");
-	return 0;
+	return r < 0 ? err_sys(err, -r, "ask the interpreter for a guest") : 0;
 }
 
 void zygote_stop(struct zygote *zygote)
@@ -147,10 +140,11 @@ void zygote_stop(struct zygote *zygote)
 	zygote->pid = -1;
 }
 
-int zygote_template(struct zygote *zygote, int page_fd, struct err *err)
+int zygote_template(struct zygote *zygote, int page_fd, int owner_pidfd, struct err *err)
 {
 	enum zygote_request request = ZYGOTE_TEMPLATE;
-	int r = io_send(zygote->sock, &request, sizeof(request), &page_fd, 1);
+	const int fds[] = { page_fd, owner_pidfd };
+	int r = io_send(zygote->sock, &request, sizeof(request), fds, owner_pidfd >= 0 ? 2 : 1);
 	return r < 0 ? err_sys(err, -r, "ask the zygote for a template") : 0;
 }
 

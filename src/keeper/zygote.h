@@ -30,7 +30,8 @@ void zygote_stop(struct zygote *zygote);
 /* One that is born works beside us, on another processor, until it is called back. */
 void zygote_call_back(struct zygote *zygote);
 
-int zygote_template(struct zygote *zygote, int page_fd, struct err *err);
+/* `owner_pidfd`: the zygote in whose user namespace an interpreter is to work, or -1. */
+int zygote_template(struct zygote *zygote, int page_fd, int owner_pidfd, struct err *err);
 
 /* Asks for an init, in all its namespaces and the v2 group, if any; takes what was asked for. Both
  * descriptors are the caller's, and -1 when it failed: then the template's report tells why. */
@@ -38,10 +39,9 @@ int zygote_ask_init(struct zygote *zygote, int cgroup_fd, struct err *err);
 int zygote_take_init(struct zygote *zygote, int *ret_pidfd, int *ret_sock, struct err *err);
 
 /* Starts an interpreter that becomes a zygote by itself (its first argument sees to that), and has
- * it fork a payload into the cell of an init; the descriptor is the caller's. */
+ * it fork a payload into the cell of an init, with enum guest_fd. */
 int zygote_host(struct zygote *zygote, const struct strings *argv, struct err *err);
-int zygote_fork_guest(
-	struct zygote *zygote, const int *fds, size_t fd_count, int *ret_pidfd, struct err *err);
+int zygote_invite_guest(struct zygote *zygote, const int *fds, size_t fd_count, struct err *err);
 
 /* Has the init at `sock`, or the zygote that becomes one, raise a cell. */
 int zygote_raise(int sock, const int *fds, size_t fd_count, struct err *err);

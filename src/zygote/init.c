@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cell's init: pid 1 of the cell, forked from the zygote and never executed. It raises the
- * walls that need privilege, forks the payload, gives up everything, and from then on only reaps
- * and tells how the payload ended. When it leaves, the kernel ends all that is left in the cell.
+ * walls that need privilege, forks the payload or waits for a guest, gives up everything, and from
+ * then on only reaps and tells how the payload ended. When it leaves, the kernel ends all that is
+ * left in the cell.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -38,15 +40,6 @@ static void count_io(int io_fd, struct init_message *message)
 		message->read_bytes = strtoll(read_at + 7, NULL, 10);
 	if (write_at)
 		message->write_bytes = strtoll(write_at + 7, NULL, 10);
-}
-
-/* The payload is not our child: its supervisor hears of its end, and then ends us. */
-static void outlast_guest(const struct raising *raising)
-{
-	struct init_message message;
-	while (io_recv(raising->fds[CELL_FD_STATUS], &message, sizeof(message), NULL, NULL) ==
-		-EINTR)
-		;
 }
 
 static void reap(pid_t payload, struct raising *raising)
@@ -95,6 +88,14 @@ static void close_others(const struct raising *raising)
 	(void)close_range((unsigned int)highest + 1, ~0U, 0);
 }
 
+/* When memory runs out the kernel should look there first, not at init or the host. */
+static void offer_to_oom_killer(pid_t payload)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)payload);
+	(void)io_write_at(AT_FDCWD, path, "500");
+}
+
 _Noreturn void init_run(struct raising *raising)
 {
 	struct err err = { 0 };
@@ -104,9 +105,8 @@ _Noreturn void init_run(struct raising *raising)
 	(void)signal(SIGTERM, SIG_DFL);
 	if (jail_walk(raising, STAGE_INIT, &err) < 0)
 		_exit(1);
-	bool has_guest = raising->page->plan.has_guest;
-	pid_t payload = has_guest ? 0 : fork();
-	if (payload == 0 && !has_guest)
+	pid_t payload = raising->page->plan.has_guest ? 0 : fork();
+	if (payload == 0 && !raising->page->plan.has_guest)
 		payload_run(raising);
 	cpu_set_t cpus = { 0 };
 	if (payload > 0)
@@ -115,18 +115,14 @@ _Noreturn void init_run(struct raising *raising)
 		_exit(1);
 	if (payload > 0)
 		cpus_give_back(payload, &cpus);
+	/* the gate with them: whose guest does not come learns it by its closing */
 	close_others(raising);
-	/* when memory runs out the kernel should look there first, not at init or the host */
-	if (!has_guest)
-		(void)io_write_at(AT_FDCWD, "/proc/2/oom_score_adj", "500");
-	else
-		(void)signal(SIGCHLD, SIG_IGN); /* orphans need no burial */
+	if (payload == 0)
+		payload = jail_await_guest(raising);
+	offer_to_oom_killer(payload);
 	if (jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
-	if (has_guest)
-		outlast_guest(raising);
-	else
-		reap(payload, raising);
+	reap(payload, raising);
 	/* not _exit(): a sanitizer's does more than init's filter lets it */
 	(void)syscall(SYS_exit_group, 0);
 	__builtin_unreachable();

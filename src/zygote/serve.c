@@ -46,7 +46,8 @@ static void raise_template(struct zygote *zygote, const int *fds, size_t fd_coun
 	if (fd_count != 1 || zygote->template)
 		return;
 	struct template_page *template = zygote_map_page(fds[0], sizeof(*template));
-	if (template && zygote_raise_template(template, zygote->is_born, &err) == 0)
+	enum template_origin origin = zygote->is_born ? ORIGIN_BORN : ORIGIN_HOST;
+	if (template && zygote_raise_template(template, origin, &err) == 0)
 		zygote->template = template;
 	else if (template)
 		note_refusal(&template->base, &err);

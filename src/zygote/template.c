@@ -14,11 +14,13 @@ void *zygote_map_page(int fd, size_t size)
 	return page == MAP_FAILED ? NULL : page;
 }
 
-int zygote_raise_template(struct template_page *template, bool is_born, struct err *err)
+int zygote_raise_template(
+	struct template_page *template, enum template_origin origin, struct err *err)
 {
 	struct raising raising = { .page = &template->base,
 		.template = template,
-		.is_born = is_born,
+		.is_born = origin == ORIGIN_BORN,
+		.has_user_namespace = origin == ORIGIN_JOINED,
 		.listener_fd = -1,
 		.io_fd = -1,
 		.life_fd = -1 };

@@ -22,11 +22,19 @@ int zygote_bear(int control_fd, uint64_t flags, int cgroup_fd, pid_t *ret_pid, i
 
 /* ---- for a zygote inside an interpreter (interpreter/) */
 
+/* Where a process that goes into a template comes from. */
+enum template_origin {
+	ORIGIN_HOST = 0,
+	ORIGIN_BORN,   /* it was born in the namespaces of its only cell */
+	ORIGIN_JOINED, /* it is in the user namespace of the zygote it works for */
+};
+
 /* Maps a page only when it is whole: a short file would fault later. NULL: it is not. */
 void *zygote_map_page(int fd, size_t size);
 
 /* The calling process goes into the template. A failure is on its page too. */
-int zygote_raise_template(struct template_page *template, bool is_born, struct err *err);
+int zygote_raise_template(
+	struct template_page *template, enum template_origin origin, struct err *err);
 
 /* What comes through the gate with the word. */
 struct delivery {

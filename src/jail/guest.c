@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A guest: a payload that was forked from an interpreter, and not by its init. It is born into the
+ * cell's pid namespace by a process that ends at once, so that init, the first process of that
+ * namespace, adopts it and buries it like any other. The rest of the namespaces it enters itself.
+ *
+ * Entering takes CAP_SYS_ADMIN over the namespace entered and in one's own user namespace, and the
+ * right to look at the init whose pidfd names it. As root everything belongs to the first user
+ * namespace, where the interpreter has it all. Without privilege the cells' user namespaces are
+ * children of the zygote's, so the interpreter goes there first: the same person made it, which is
+ * all that takes. In there it has every capability over the children too. Nothing of this reaches
+ * beyond: over the host it has what that person has. Looking at init ends when that becomes
+ * untraceable, so init waits for its guest before it does.
+ */
+#include "jail/steps.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool is_wanted(const struct plan *plan, size_t id)
+{
+	return plan->wanted & (UINT64_C(1) << id);
+}
+
+int jail_join_zygote(int zygote_pidfd)
+{
+	return setns(zygote_pidfd, CLONE_NEWUSER) < 0 ? -errno : 0;
+}
+
+int jail_fork_into(int init_pidfd)
+{
+	return setns(init_pidfd, CLONE_NEWPID) < 0 ? -errno : 0;
+}
+
+/* Whoever forked us is about to end, and then we are init's. */
+static void await_adoption(void)
+{
+	const struct timespec pause = { .tv_nsec = 10000 };
+	while (getppid() != 1)
+		(void)nanosleep(&pause, NULL);
+}
+
+static void tell_init(struct report *report)
+{
+	__atomic_store_n(&report->guest_pid, (int32_t)getpid(), __ATOMIC_RELEASE);
+	(void)syscall(SYS_futex, &report->guest_pid, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+int jail_join(struct raising *raising, int init_pidfd, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	int flags = CLONE_NEWNET | CLONE_NEWCGROUP;
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
+		if (is_wanted(plan, i) && i != STEP_PID_NAMESPACE)
+			flags |= (int)jail_steps[i].clone_flag; /* we were born into that one */
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
+		if (jail_steps[i].is_personal && is_wanted(plan, i) &&
+			jail_steps[i].apply(raising, err) < 0)
+			return step_fail(raising, (enum step_id)i, err);
+	TRY(jail_await(raising, STEP_RLIMITS, err)); /* the last that init does before it mounts */
+	if (setns(init_pidfd, flags) < 0)
+		return err_sys(err, errno, "enter the cell of an init");
+	await_adoption();
+	tell_init(&raising->page->report);
+	return 0;
+}
+
+pid_t jail_await_guest(const struct raising *raising)
+{
+	const int32_t *pid = &raising->page->report.guest_pid;
+	while (__atomic_load_n(pid, __ATOMIC_ACQUIRE) == 0)
+		(void)syscall(SYS_futex, pid, FUTEX_WAIT, 0, NULL, NULL, 0);
+	return (pid_t)*pid;
+}
