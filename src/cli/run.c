@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -96,7 +97,39 @@ struct rendering {
 	struct utf8_stream streams[STREAM_COUNT];
 	struct show show;
 	struct progress progress;
+	int interrupt_fd;
+	bool is_stream;
+	bool has_begun;
+	int64_t queued_us; /* since when; 0: it was not */
 };
+
+static void tell_status(
+	struct rendering *rendering, const char *state, const char *key, int64_t number)
+{
+	auto_free char *event = status_to_json(rendering->id, rendering->seq++, state, key, number);
+	(void)cli_write(STDOUT_FILENO, event, strlen(event), rendering->interrupt_fd);
+}
+
+static void tell_queued(void *context, unsigned int ahead)
+{
+	struct rendering *rendering = context;
+	bool is_first = rendering->queued_us == 0;
+	if (is_first)
+		rendering->queued_us = clock_us();
+	if (rendering->is_stream)
+		tell_status(rendering, "queued", "ahead", ahead);
+	else if (is_first && rendering->progress.is_wanted)
+		(void)fprintf(stderr, "hotcell: waiting for a cell, %u before this one\n", ahead);
+}
+
+static void tell_begun(void *context)
+{
+	struct rendering *rendering = context;
+	if (!rendering->has_begun && rendering->is_stream)
+		tell_status(rendering, "running", rendering->queued_us ? "waited_ms" : NULL,
+			rendering->queued_us ? (clock_us() - rendering->queued_us) / 1000 : 0);
+	rendering->has_begun = true;
+}
 
 static void tick(void *context, const struct pulse *pulse)
 {
@@ -178,7 +211,9 @@ static void prepare_show(
 static void choose_outlet(
 	const struct run_line *line, struct rendering *rendering, struct outlet *outlet)
 {
-	*outlet = (struct outlet){ .fds = { -1, -1 }, .context = rendering };
+	*outlet = (struct outlet){
+		.fds = { -1, -1 }, .queued = tell_queued, .begun = tell_begun, .context = rendering
+	};
 	if (line->is_json && !line->is_stream)
 		return;
 	bool is_events = line->is_json;
@@ -311,13 +346,10 @@ static int run_spec(struct run_line *line)
 	struct engine_wishes wishes = { .interrupt_fd = open_interrupts(),
 		.wants_version = line->is_json };
 	result_init(&result);
-	struct rendering rendering = { .id = result.id };
+	struct rendering rendering = {
+		.id = result.id, .interrupt_fd = wishes.interrupt_fd, .is_stream = line->is_stream
+	};
 	choose_outlet(line, &rendering, &wishes.outlet);
-	if (line->is_stream) {
-		auto_free char *event =
-			event_to_json(result.id, rendering.seq++, "status", "running", 7);
-		(void)cli_write(STDOUT_FILENO, event, strlen(event), wishes.interrupt_fd);
-	}
 	int told = 0;
 	int r = engine_run(&line->spec, &wishes, &result, &report, &rest, &err);
 	forget_interrupts(wishes.interrupt_fd);

@@ -164,6 +164,11 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	return heard;
 }
 
+static bool needs_full_proc(const struct spec *spec, const struct language *language)
+{
+	return spec->proc == PROC_MASKED || (spec->proc == PROC_AUTO && language->needs_full_proc);
+}
+
 static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct making *making, struct result *result, struct report *report,
 	struct engine_rest *rest, struct err *err)
@@ -178,8 +183,7 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.program = making->program,
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
-		.needs_full_proc = spec->proc == PROC_MASKED ||
-				   (spec->proc == PROC_AUTO && making->language.needs_full_proc),
+		.needs_full_proc = needs_full_proc(spec, &making->language),
 		.outlet = wishes->outlet,
 		.ear = { .hear = making->language.has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
@@ -263,7 +267,8 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	if (r == 0 && !is_over)
 		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
-		result->status = STATUS_SETUP_ERROR;
+		result->status =
+			err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
 		result->exit_code = EXIT_COULD_NOT_RUN;
 		result_set_error(result, "setup", "%s", err->text);
 	} else {
@@ -274,6 +279,32 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 				sizeof(result->language_version));
 	}
 	making_done(&making);
+	return r;
+}
+
+int engine_policy(struct spec *spec, char **ret_text, struct err *err)
+{
+	const struct engine_wishes wishes = { .interrupt_fd = -1, .outlet = { .fds = { -1, -1 } } };
+	struct making making = { .build_fd = -1 };
+	struct result result;
+	result_init(&result);
+	int r = make_from_language(spec, &making, &result, err);
+	if (r == 0)
+		r = find_runtime(spec, &wishes, &making, err);
+	if (r == 0) {
+		stand_choose(&making.language, spec, making.runtime, buf_text(&making.code),
+			making.code.len, &making.stand);
+		const struct policy policy = { .spec = *spec,
+			.runtime = making.runtime,
+			.form = making.stand.form,
+			.standing = making.stand.argv,
+			.has_full_proc = needs_full_proc(spec, &making.language) };
+		*ret_text = policy_to_json(&policy);
+		if (!*ret_text)
+			r = err_set(err, ERR_INVALID, "a path of the policy is not UTF-8");
+	}
+	making_done(&making);
+	result_done(&result);
 	return r;
 }
 

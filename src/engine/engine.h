@@ -29,6 +29,10 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	struct report *report, struct engine_rest *rest, struct err *err);
 void engine_clean(struct engine_rest *rest);
 
+/* The policy of the cell in which this spec would run, as text (owned by the caller): for whoever
+ * has cells of it stand ready. */
+int engine_policy(struct spec *spec, char **ret_text, struct err *err);
+
 /* The version that `language` reports here, asked in a cell of `spec`'s root file system and
  * remembered. False when it cannot be had. */
 bool engine_version(

@@ -583,6 +583,8 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 		return err_set(err, ERR_BROKEN, "a borrowed cell is for one run");
 	result->is_warm = keeper->last->page != NULL && (keeper->loan_fd < 0 || keeper->is_warm);
 	assign(keeper->last, task, result);
+	if (task->outlet.begun)
+		task->outlet.begun(task->outlet.context);
 	result->runtime = "local";
 	return run_cell(keeper->last, report ? report : &own, err);
 }

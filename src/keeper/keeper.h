@@ -38,8 +38,10 @@ struct outlet {
 	/* Called a few times each second after the first, while nothing waits to be written; NULL:
 	 * nobody looks. */
 	void (*tick)(void *context, const struct pulse *pulse);
-	/* Called while others are served first, with their number; NULL: nobody looks. */
+	/* Called while others are served first, with their number, and when it is this task's turn;
+	 * NULL: nobody looks. */
 	void (*queued)(void *context, unsigned int ahead);
+	void (*begun)(void *context);
 	void *context;
 };
 

@@ -75,6 +75,7 @@ static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, s
 		cell_free(cell);
 		return -1;
 	}
+	cell_hold_mounts(cell);
 	*ret_cell = cell;
 	return 0;
 }
@@ -134,7 +135,6 @@ bool pool_fill(struct pool *pool)
 	struct cell *cell = NULL;
 	if (raise_one(pool, true, &cell, &err) < 0)
 		return false;
-	cell_hold_mounts(cell);
 	pool->parked[pool->parked_count++] = cell;
 	keeper_tidy(pool->keeper); /* the next one's beginning */
 	return true;

@@ -230,15 +230,35 @@ static char *done_to_json(const char *id, int64_t seq, const char *data, size_t 
 	return line;
 }
 
-char *event_to_json(const char *id, int64_t seq, const char *event, const char *data, size_t len)
+static struct json_object *new_event(const char *event, const char *data, size_t len)
 {
-	if (strcmp(event, "done") == 0)
-		return done_to_json(id, seq, data, len);
-	auto_json struct json_object *json = json_object_new_object();
+	struct json_object *json = json_object_new_object();
 	json_put(json, "event", json_new_string(event));
 	json_put(json, "data", json_new_text(data, len));
+	return json;
+}
+
+static char *print_event(struct json_object *json, const char *id, int64_t seq)
+{
 	json_put(json, "execution_id", json_new_string(id));
 	json_put(json, "seq", json_object_new_int64(seq));
 	auto_free char *text = json_print(json, false);
 	return xasprintf("%s\n", text);
+}
+
+char *status_to_json(
+	const char *id, int64_t seq, const char *state, const char *key, int64_t number)
+{
+	auto_json struct json_object *json = new_event("status", state, strlen(state));
+	if (key)
+		json_put(json, key, json_object_new_int64(number));
+	return print_event(json, id, seq);
+}
+
+char *event_to_json(const char *id, int64_t seq, const char *event, const char *data, size_t len)
+{
+	if (strcmp(event, "done") == 0)
+		return done_to_json(id, seq, data, len);
+	auto_json struct json_object *json = new_event(event, data, len);
+	return print_event(json, id, seq);
 }
