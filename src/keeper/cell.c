@@ -355,8 +355,9 @@ static int invite_guest(struct cell *cell, const int *cell_fds, size_t entry_cou
 	memcpy(&fds[GUEST_FD_COUNT], &cell_fds[CELL_FD_CGROUP], entry_count * sizeof(fds[0]));
 	if (cell->has_group && cell->group.site->kind == CGROUP_V2)
 		fds[GUEST_FD_COUNT + entry_count++] = cell->group.dir_fds[0];
+	cell->keeper->host.guest_count++;
 	return zygote_invite_guest(
-		&cell->keeper->interpreter, fds, GUEST_FD_COUNT + entry_count, err);
+		&cell->keeper->host.zygote, fds, GUEST_FD_COUNT + entry_count, err);
 }
 
 static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
@@ -390,7 +391,7 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 int cell_failure(const struct cell *cell, struct err *err)
 {
 	const struct cell_page *template = &cell->keeper->template->base;
-	const struct template_page *hosted = cell->keeper->hosted;
+	const struct template_page *hosted = cell->keeper->host.page;
 	if (cell->walls.form == FORM_GUEST && hosted && hosted->base.report.failed_text[0])
 		return err_set(err, ERR_BROKEN, "the interpreter does not stand ready: %.255s",
 			hosted->base.report.failed_text);

@@ -4,6 +4,7 @@
 
 #include "keeper/capture.h"
 #include "keeper/cgroup.h"
+#include "keeper/host.h"
 #include "keeper/keeper.h"
 #include "keeper/machine.h"
 #include "keeper/workspace.h"
@@ -18,9 +19,10 @@ struct keeper {
 	bool is_probe;
 	bool has_swept;
 	struct zygote zygote;
-	struct zygote interpreter; /* sock -1: none */
-	int network_fd;            /* owned; for the only cell of one that keeps no zygote */
-	bool has_asked;            /* the zygote for an init, which was not taken yet */
+	struct host host;      /* the interpreter of guests */
+	struct host next_host; /* the one that will replace it */
+	int network_fd;        /* owned; for the only cell of one that keeps no zygote */
+	bool has_asked;        /* the zygote for an init, which was not taken yet */
 	struct cgroup_site site;
 	struct cgroup spare_group; /* for the next cell; without limits yet */
 	bool has_spare_group;
@@ -34,7 +36,6 @@ struct keeper {
 	struct strings commands;        /* what the template is restricted to */
 	struct template_page *template; /* owned; its report tells how the template was raised */
 	int template_fd;                /* owned; the same as a file */
-	struct template_page *hosted;   /* owned; the interpreter's, which tells how it fares */
 	struct cell *parked;            /* owned; raised, and waiting at its gate for a task */
 	struct cell
 		*last; /* owned; dead and judged, its traces are removed off the answer's path */

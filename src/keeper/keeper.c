@@ -230,7 +230,8 @@ static struct keeper *new_keeper(enum jail_mode mode)
 	keeper->slot.fd = keeper->spare_slot.fd = keeper->network_fd = -1;
 	keeper->template_fd = keeper->loan_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
-	keeper->interpreter = keeper->zygote;
+	host_init(&keeper->host);
+	host_init(&keeper->next_host);
 	return keeper;
 }
 
@@ -292,39 +293,6 @@ int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct er
 	return 0;
 }
 
-bool keeper_is_host(const struct keeper *keeper)
-{
-	return keeper->hosted &&
-	       __atomic_load_n(&keeper->hosted->base.report.started_us, __ATOMIC_ACQUIRE) != 0;
-}
-
-/* Without privilege, an interpreter must be in the zygote's user namespace to reach its cells. */
-static int open_owner(const struct keeper *keeper, int *ret_pidfd, struct err *err)
-{
-	const struct raising zygote = { .page = &keeper->template->base };
-	if (keeper->mode == MODE_ROOT)
-		return 0;
-	if (jail_await(&zygote, STEP_USER_NAMESPACE, err) < 0)
-		return page_failure(zygote.page, err);
-	*ret_pidfd = pidfd_open(keeper->zygote.pid, 0);
-	return *ret_pidfd < 0 ? err_sys(err, errno, "open the zygote's pidfd") : 0;
-}
-
-int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *err)
-{
-	auto_fd int page_fd = -1;
-	auto_fd int owner_pidfd = -1;
-	void *page = NULL;
-	TRY(zygote_host(&keeper->interpreter, argv, err));
-	/* a page of its own: two raise the same walls, each reports */
-	TRY(page_make(sizeof(*keeper->hosted), &page, &page_fd, err));
-	keeper->hosted = page;
-	memcpy(keeper->hosted, keeper->template, sizeof(*keeper->hosted));
-	keeper->hosted->base.report = (struct report){ 0 };
-	TRY(open_owner(keeper, &owner_pidfd, err));
-	return zygote_template(&keeper->interpreter, page_fd, owner_pidfd, err);
-}
-
 void keeper_tidy(struct keeper *keeper)
 {
 	struct err err = { 0 };
@@ -354,14 +322,14 @@ void keeper_close(struct keeper *keeper)
 	if (keeper->has_spare_group)
 		cgroup_remove(&keeper->spare_group);
 	zygote_stop(&keeper->zygote);
-	zygote_stop(&keeper->interpreter);
+	host_stop(&keeper->host);
+	host_stop(&keeper->next_host);
 	slot_free(&keeper->slot);
 	slot_free(&keeper->spare_slot);
 	own_close(&keeper->loan_fd);
 	own_close(&keeper->template_fd);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));
-	page_free(keeper->hosted, sizeof(*keeper->hosted));
 	strings_done(&keeper->commands);
 	free(keeper);
 }

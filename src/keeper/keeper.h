@@ -126,6 +126,9 @@ int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *e
 /* Whether it does by now: it takes a moment, and it may fail. */
 bool keeper_is_host(const struct keeper *keeper);
 
+/* Once in a while: replaces an interpreter that died, or that served long enough. */
+void keeper_renew_host(struct keeper *keeper, const struct strings *argv);
+
 /* Removes what the last cell left and prepares for the next, for when there is time; the next run
  * would do it first. */
 void keeper_tidy(struct keeper *keeper);

@@ -68,6 +68,11 @@ static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, s
 		form = FORM_GATE;
 	struct cell *cell = cell_new(pool->keeper, &policy->spec, policy->has_full_proc, form);
 	int r = cell_raise(cell, err);
+	if (r < 0 && form == FORM_GUEST) { /* its interpreter is gone */
+		cell_free(cell);
+		cell = cell_new(pool->keeper, &policy->spec, policy->has_full_proc, FORM_GATE);
+		r = cell_raise(cell, err);
+	}
 	if (r == 0 && form == FORM_STARTED)
 		r = cell_start(cell, &policy->standing, err);
 	if (r < 0) {
@@ -142,6 +147,8 @@ bool pool_fill(struct pool *pool)
 
 bool pool_look(struct pool *pool, int64_t now_us)
 {
+	if (pool->policy.form == FORM_GUEST)
+		keeper_renew_host(pool->keeper, &pool->policy.standing);
 	size_t needed = pool->taken > pool->peak ? pool->taken : pool->peak;
 	pool->peak = pool->taken > pool->peak ? pool->taken : (pool->peak * 7) / 8;
 	pool->taken = 0;
