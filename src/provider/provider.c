@@ -49,10 +49,19 @@ static int run_local(void *handle, const struct task *task, struct result *resul
 	struct report *report, struct err *err)
 {
 	struct local *local = handle;
-	int r = local->keeper ? 1 : borrow(local, task, err);
-	if (r == 0)
-		r = keeper_open(task->spec, local->runtime, KEEPER_ONCE, &local->keeper, err);
-	return r < 0 ? -1 : keeper_run(local->keeper, task, result, report, err);
+	int r = local->keeper ? 0 : borrow(local, task, err);
+	if (r < 0)
+		return -1;
+	if (r == 1) {
+		r = keeper_run(local->keeper, task, result, report, err);
+		/* a cell that died while it stood ready ran nothing; then one of our own will do */
+		if (r == 0 || err->code != ERR_BROKEN)
+			return r;
+		keeper_close(take_ptr(&local->keeper));
+	}
+	if (!local->keeper)
+		TRY(keeper_open(task->spec, local->runtime, KEEPER_ONCE, &local->keeper, err));
+	return keeper_run(local->keeper, task, result, report, err);
 }
 
 static int take_build_local(void *handle, int *ret_fd, struct err *err)
