@@ -207,8 +207,8 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 	struct err *err)
 {
 	TRY(find_runtime(spec, wishes, making, err));
-	stand_choose(&making->language, spec, making->runtime, buf_text(&making->code),
-		making->code.len, &making->stand);
+	TRY(stand_choose(&making->language, spec, making->runtime, buf_text(&making->code),
+		making->code.len, &making->stand, err));
 	if (making->language.compile.count == 0)
 		return 0;
 	const struct compiling compiling = { .spec = spec,
@@ -291,9 +291,10 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 	int r = make_from_language(spec, &making, &result, err);
 	if (r == 0)
 		r = find_runtime(spec, &wishes, &making, err);
+	if (r == 0)
+		r = stand_choose(&making.language, spec, making.runtime, buf_text(&making.code),
+			making.code.len, &making.stand, err);
 	if (r == 0) {
-		stand_choose(&making.language, spec, making.runtime, buf_text(&making.code),
-			making.code.len, &making.stand);
 		const struct policy policy = { .spec = *spec,
 			.runtime = making.runtime,
 			.form = making.stand.form,

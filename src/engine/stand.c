@@ -67,7 +67,7 @@ static bool does_import(const char *code, size_t len, const char *module)
 }
 
 /* The first set with a module that the code imports, else the first of all. */
-static const struct preload *choose_preload(
+static const struct preload *guess_preload(
 	const struct language *language, const char *code, size_t len)
 {
 	for (size_t i = 0; i < language->preload.count; i++) {
@@ -79,20 +79,50 @@ static const struct preload *choose_preload(
 	return language->preload.count > 0 ? &language->preload.items[0] : NULL;
 }
 
-void stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
-	const char *code, size_t code_len, struct stand *stand)
+static int refuse_preload(const struct language *language, const char *name, struct err *err)
 {
+	auto_buf struct buf known;
+	buf_init(&known, 1024);
+	(void)buf_append(&known, "auto", 4);
+	for (size_t i = 0; i < language->preload.count; i++)
+		(void)buf_printf(&known, ", %s", language->preload.items[i].name);
+	return err_set(err, ERR_INVALID, "--preload: %s has no set '%.40s'; there is: %s",
+		language->name, name, buf_text(&known));
+}
+
+/* *ret_modules: NULL when there are none to load. */
+static int choose_preload(const struct language *language, const struct spec *spec,
+	const char *code, size_t len, const struct strings **ret_modules, struct err *err)
+{
+	const struct preload *guess = NULL;
+	*ret_modules = NULL;
+	if (strcmp(spec->preload, "auto") == 0)
+		guess = guess_preload(language, code, len);
+	else
+		*ret_modules = language_preload(language, spec->preload);
+	if (guess)
+		*ret_modules = &guess->modules;
+	else if (!*ret_modules && strcmp(spec->preload, "auto") != 0)
+		return refuse_preload(language, spec->preload, err);
+	return 0;
+}
+
+int stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
+	const char *code, size_t code_len, struct stand *stand, struct err *err)
+{
+	const struct strings *modules = NULL;
 	/* an interpreter that cells are forked from is the host's */
 	bool is_guest = language->guest.count > 0 && strcmp(spec->rootfs, "host") == 0;
+	TRY(choose_preload(language, spec, code, code_len, &modules, err));
 	if (spec->cold || spec->commands.count > 0 || !runtime ||
 		(!is_guest && language->started.count == 0) || wants_cold_start(language, spec))
-		return;
+		return 0;
 	const struct places places = { .runtime = is_guest ? runtime : RUNTIME_DIR };
 	stand->form = is_guest ? FORM_GUEST : FORM_STARTED;
 	language_fill(is_guest ? &language->guest : &language->started, &places, &stand->argv);
-	const struct preload *preload = is_guest ? choose_preload(language, code, code_len) : NULL;
-	for (size_t i = 0; preload && i < preload->modules.count; i++)
-		strings_add(&stand->argv, preload->modules.items[i]);
+	for (size_t i = 0; is_guest && modules && i < modules->count; i++)
+		strings_add(&stand->argv, modules->items[i]);
+	return 0;
 }
 
 void stand_done(struct stand *stand)

@@ -13,6 +13,6 @@ struct stand {
 
 /* Chooses the farthest form in which the code runs exactly as if nothing had been done before.
  * `runtime` is the directory of the language's runner on the host. */
-void stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
-	const char *code, size_t code_len, struct stand *stand);
+int stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
+	const char *code, size_t code_len, struct stand *stand, struct err *err);
 void stand_done(struct stand *stand);
