@@ -139,18 +139,44 @@ static int64_t exact_memory(const struct census *census, int64_t files)
 	return own + (shared > files ? shared : files);
 }
 
+static size_t take_census(int init_pidfd, struct census *census)
+{
+	census->pids[0] = pid_of(init_pidfd);
+	census->count = census->pids[0] > 0 ? 1 : 0;
+	for (size_t i = 0; i < census->count; i++)
+		add_children(census, census->pids[i]);
+	return census->count;
+}
+
+/* "rchar: 1234"; 0 when there is no such line. */
+static int64_t number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+	return at ? strtoll(at + strlen(key), NULL, 10) : 0;
+}
+
+void sample_io(int init_pidfd, int64_t *ret_read, int64_t *ret_written)
+{
+	auto_free struct census *census = xcalloc(1, sizeof(*census));
+	*ret_read = *ret_written = 0;
+	/* whoever reaps a process takes over its account: what ended is in its parent's */
+	for (size_t i = 0, count = take_census(init_pidfd, census); i < count; i++) {
+		char text[512];
+		if (!read_file(census->pids[i], "io", text, sizeof(text)))
+			continue;
+		*ret_read += number_after(text, "rchar: ");
+		*ret_written += number_after(text, "wchar: ");
+	}
+}
+
 void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct sample *sample)
 {
 	auto_free struct census *census = xcalloc(1, sizeof(*census));
 	*sample = (struct sample){ 0 };
-	census->pids[0] = pid_of(init_pidfd);
-	if (census->pids[0] <= 0)
+	if (take_census(init_pidfd, census) == 0)
 		return;
-	census->count = 1;
-	for (size_t i = 0; i < census->count; i++) {
-		add_children(census, census->pids[i]);
+	for (size_t i = 0; i < census->count; i++)
 		sample->cpu_us += cpu_of(census->pids[i]);
-	}
 	int64_t files = files_of(workspace_fd);
 	sample->processes = (int64_t)census->count - 1;
 	sample->memory = rough_memory(census) + files;

@@ -14,3 +14,6 @@ struct sample {
  * Above `memory_limit` it looks closer, so that pages shared by processes count once. Zeros when
  * init is gone. */
 void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct sample *sample);
+
+/* What the processes of a cell, the ended ones included, have read and written so far. */
+void sample_io(int init_pidfd, int64_t *ret_read, int64_t *ret_written);

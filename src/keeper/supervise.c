@@ -457,6 +457,15 @@ int cell_open_gate(struct cell *cell, struct err *err)
 	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
 }
 
+/* Init will not tell what the cell used: it is not waited for. */
+static void count_and_strike(struct cell *cell)
+{
+	if (!cell->has_group)
+		look_around(cell);
+	sample_io(cell->pidfd, &cell->end.read_bytes, &cell->end.write_bytes);
+	cell_strike(cell);
+}
+
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
@@ -475,10 +484,8 @@ int cell_supervise(struct cell *cell, struct err *err)
 			return err_sys(err, errno, "watch the cell");
 		serve(cell, fds);
 	}
-	if (cell->is_done && !cell->has_group)
-		look_around(cell); /* the last chance */
 	if (cell->is_done)
-		cell_strike(cell);
+		count_and_strike(cell);
 	else
 		cell_kill(cell);
 	if (cell->ended_us == 0)
