@@ -57,6 +57,9 @@ struct loan_message {
 int loan_send(int sock, enum loan_kind kind, uint32_t number, const void *text, size_t len,
 	const int *fds, size_t fd_count);
 
+/* Checks one packet and makes a message of it, without its descriptors. 0 or -EBADMSG. */
+int loan_parse(const void *packet, size_t len, struct loan_message *message);
+
 /* Receives one message, checked. 1; 0: the peer is gone; -EAGAIN; -EBADMSG: it is none. */
 int loan_receive(int sock, struct loan_message *message);
 void loan_message_done(struct loan_message *message);
@@ -71,8 +74,19 @@ void loan_keeper_path(const char *socket_path, char *path, size_t size);
  * the caller's; -errno, -EPERM: it is somebody else's. */
 int loan_connect(const char *path);
 
-/* Listens there. A socket nobody listens on any more is replaced. */
+/* Listens there. A socket nobody listens on any more is replaced; of two who try it at once one is
+ * refused. */
 int loan_listen(const char *path, int *ret_fd, struct err *err);
 
 /* Whether the peer is this process's own user, or root. */
 bool loan_is_trusted(int sock, uid_t *ret_uid, pid_t *ret_pid);
+
+/* Starts one of our programs to outlive us: in a session of its own, at the root directory, without
+ * our streams (but stderr, when it is kept), our other descriptors and our secrets. It is the
+ * caller's child until the caller ends. */
+int loan_start(const char *program, char *const args[], bool keeps_stderr, pid_t *ret_pid,
+	struct err *err);
+
+/* Connects to the daemon; when nobody listens there, starts one that leaves when it is not needed,
+ * and waits until it listens. Of many who do so at once all reach the same one. */
+int loan_connect_or_start(const char *path, int *ret_fd, struct err *err);
