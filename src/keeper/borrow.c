@@ -60,12 +60,24 @@ static int await_answer(int conn_fd, const struct policy *policy, const struct b
 	}
 }
 
+/* Who lends; a daemon that is not there is started when HOTCELL_ON_DEMAND says so. */
+static int find_lender(void)
+{
+	char path[PATH_MAX];
+	int conn_fd = -1;
+	struct err err = { 0 };
+	const char *on_demand = getenv("HOTCELL_ON_DEMAND");
+	loan_socket_path(path, sizeof(path));
+	if (!on_demand || strcmp(on_demand, "1") != 0)
+		return loan_connect(path);
+	/* where none can be started, a cell is raised as if it had not been wished for */
+	return loan_connect_or_start(path, &conn_fd, &err) < 0 ? -1 : conn_fd;
+}
+
 int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	struct keeper **ret_keeper, struct err *err)
 {
-	char path[PATH_MAX];
-	loan_socket_path(path, sizeof(path));
-	auto_fd int conn_fd = loan_connect(path);
+	auto_fd int conn_fd = find_lender();
 	if (conn_fd < 0)
 		return 0;
 	auto_free char *text = policy_to_json(policy);
