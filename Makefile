@@ -6,6 +6,7 @@
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
 #   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
+#   the daemon             src/server/*.c       -> $(BUILD)/hotcelld
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
@@ -37,12 +38,13 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model jail zygote keeper runtime provider engine
+LIB_ROOMS := base wire loan model server jail zygote keeper runtime provider engine
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
 zygote_src  := src/zygote/main.c
 keeper_src  := src/keeper/main.c
+server_src  := src/server/main.c
 sql_src     := $(sort $(wildcard runtimes/sql/*.c))
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
@@ -57,7 +59,7 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 lib          := $(BUILD)/libhotcell.a
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
-	$(BUILD)/hotcell-keeper
+	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
@@ -229,6 +231,10 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@
 
+$(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
 # Static like the rest: it then runs in any root file system, and starts in half the time.
 $(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
 	@mkdir -p $(@D)
@@ -284,7 +290,7 @@ $(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/ben
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -332,15 +338,16 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
 	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
-		$(zygote_src) $(keeper_src) $(sql_src) $(unit_src) $(unit_help) \
+		$(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell
+	install -D -m 755 $(BUILD)/hotcelld $(DESTDIR)$(PREFIX)/bin/hotcelld
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
 	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
 	cd $(BUILD)/runtimes && find . -type f ! -perm -100 -exec install -D -m 644 {} \
@@ -353,7 +360,8 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 		install -D -m 644 man/hotcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/hotcell $(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/hotcell $(DESTDIR)$(PREFIX)/bin/hotcelld \
+		$(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
 	rm -rf $(DESTDIR)$(PREFIX)/lib/hotcell $(DESTDIR)$(PREFIX)/share/doc/hotcell
 
 clean: ## remove every build directory

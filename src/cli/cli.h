@@ -17,6 +17,7 @@ struct command {
 };
 
 extern const struct command cmd_run;
+extern const struct command cmd_serve;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
 extern const struct command cmd_providers;

@@ -29,4 +29,6 @@ enum {
 	LIMIT_BUILD_BYTES = 1 << 30,     /* what a compiler makes */
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
 	LIMIT_BOOK_BYTES = 256 << 10,    /* what is known about one language's errors */
+	LIMIT_LOANS = 4096,              /* cells a daemon lends at once */
+	LIMIT_QUEUE = 4096,              /* clients who wait for one */
 };

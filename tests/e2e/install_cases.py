@@ -6,8 +6,8 @@ import subprocess
 
 from suite import BUILD, ROOT, SOURCE, Skip, check, claim, contains, equal, is_sanitized
 
-INSTALLED = {"bin/hotcell", "lib/hotcell/hotcell-zygote", "lib/hotcell/runtimes/python/language.json",
-             "share/doc/hotcell/README.md"}
+INSTALLED = {"bin/hotcell", "bin/hotcelld", "lib/hotcell/hotcell-keeper", "lib/hotcell/hotcell-zygote",
+             "lib/hotcell/runtimes/python/language.json", "share/doc/hotcell/README.md"}
 
 
 def make(*args):

@@ -25,6 +25,8 @@ BUILD = os.path.abspath(os.environ.get("HOTCELL_BUILD", "build"))
 HOTCELL = os.path.abspath(os.environ.get("HOTCELL", os.path.join(BUILD, "hotcell")))
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
+PROGRAMS = ("hotcell", "hotcelld", "hotcell-keeper", "hotcell-zygote")
+
 STATUSES = {
     "ok", "error", "signal", "timeout", "cpu_limit", "oom", "output_limit", "disk_limit",
     "interrupted", "refused", "setup_error",
@@ -105,7 +107,7 @@ def copy_programs(place):
     """Laid out as a build tree: PLACE/build/hotcell and PLACE/build/runtimes."""
     os.makedirs(os.path.join(place, "build"))
     os.chmod(place, 0o755)
-    for name in ("hotcell", "hotcell-zygote"):
+    for name in PROGRAMS:
         shutil.copy(os.path.join(BUILD, name), os.path.join(place, "build", name))
     shutil.copytree(os.path.join(BUILD, "runtimes"), os.path.join(place, "build", "runtimes"))
     subprocess.run(["chmod", "-R", "a+rX", place], check=True)
@@ -614,7 +616,7 @@ class Suite:
 
 def main(patterns):
     """Runs all claims, or those that match one of the patterns. Returns the exit status."""
-    for program in ("hotcell", "hotcell-zygote"):
+    for program in PROGRAMS:
         if not os.access(os.path.join(BUILD, program), os.X_OK):
             print(f"skip all: {BUILD}/{program} is not built\n0 passed, 0 failed, 1 skipped")
             return 77

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/server.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/place.h"
+#include "server/parts.h"
+#include "wire/utf8.h"
+
+enum { OWN_FDS = 32 }; /* streams, sockets, and some in the air */
+
+void server_log(const char *fmt, ...)
+{
+	char text[1024], line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)fprintf(stderr, "hotcell: %s\n", utf8_line(text, line, sizeof(line)));
+}
+
+void server_set_ready(struct server *server)
+{
+	if (server->is_ready)
+		return;
+	server->is_ready = true;
+	server_log("serving at %s", server->path);
+	notify("READY=1");
+}
+
+void server_fail(struct server *server, const struct err *err)
+{
+	*server->err = *err;
+	server->is_over = true;
+}
+
+static void take_signal(void *context, uint32_t events)
+{
+	struct server *server = context;
+	struct signalfd_siginfo info;
+	(void)events;
+	while (read(server->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			link_reap(server);
+		else
+			server->is_over = true;
+	}
+}
+
+/* ---- set-up ------------------------------------------------------------------------------- */
+
+/* Every client that may be here has a descriptor for sure. */
+static int allow_descriptors(const struct server_settings *settings, struct err *err)
+{
+	struct rlimit limit = { 0 };
+	rlim_t wanted = (rlim_t)(settings->concurrency + settings->queue) + SPARE_CLIENTS + OWN_FDS;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return err_sys(err, errno, "read the limit on descriptors");
+	if (limit.rlim_cur >= wanted)
+		return 0;
+	if (limit.rlim_max < wanted)
+		return err_set(err, ERR_LIMIT,
+			"--concurrency and --queue need %llu descriptors, and this process may "
+			"have %llu (ulimit -n)",
+			(unsigned long long)wanted, (unsigned long long)limit.rlim_max);
+	limit.rlim_cur = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return err_sys(err, errno, "raise the limit on descriptors");
+	return 0;
+}
+
+/* The keeper is started elsewhere, so paths are whole. */
+static int find_paths(struct server *server, struct err *err)
+{
+	char given[PATH_MAX], dir[PATH_MAX] = "";
+	auto_fd int run_dir = -1;
+	if (server->settings.socket_path)
+		(void)snprintf(given, sizeof(given), "%s", server->settings.socket_path);
+	else
+		loan_socket_path(given, sizeof(given));
+	if (!server->settings.socket_path && !getenv("HOTCELL_SOCKET"))
+		TRY(place_open_run_dir(&run_dir, err));
+	if (given[0] != '/' && !getcwd(dir, sizeof(dir)))
+		return err_sys(err, errno, "find the working directory");
+	auto_free char *whole = xasprintf("%s%s%s", dir, given[0] == '/' ? "" : "/", given);
+	char keeper[PATH_MAX * 2 + 16];
+	loan_keeper_path(whole, keeper, sizeof(keeper));
+	if (strlen(keeper) >= sizeof(server->link.path))
+		return err_set(err, ERR_INVALID,
+			"--socket: '%s' is longer than the %d bytes that a socket's path may have",
+			whole, (int)(sizeof(server->link.path) - 1 - strlen(".keeper")));
+	(void)snprintf(server->path, sizeof(server->path), "%s", whole);
+	(void)snprintf(server->link.path, sizeof(server->link.path), "%s", keeper);
+	return 0;
+}
+
+static int watch_signals(struct server *server, struct err *err)
+{
+	static const int wanted[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	struct sigaction before;
+	sigset_t set;
+	(void)sigemptyset(&set);
+	/* one that is ignored, as nohup does, stays so */
+	for (size_t i = 0; i < COUNT_OF(wanted); i++)
+		if (sigaction(wanted[i], NULL, &before) == 0 &&
+			(before.sa_handler != SIG_IGN || wanted[i] == SIGCHLD))
+			(void)sigaddset(&set, wanted[i]);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	server->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (server->signal_fd < 0)
+		return err_sys(err, errno, "watch for signals");
+	return 0;
+}
+
+static int set_up(struct server *server, struct err *err)
+{
+	TRY(allow_descriptors(&server->settings, err));
+	TRY(find_paths(server, err));
+	TRY(watch_signals(server, err));
+	int r = loop_init(&server->loop);
+	if (r < 0)
+		return err_sys(err, -r, "make an event loop");
+	TRY(loan_listen(server->path, &server->listen_fd, err));
+	server->listen_watch = (struct watch){ server->listen_fd, client_accept, server };
+	server->signal_watch = (struct watch){ server->signal_fd, take_signal, server };
+	r = loop_add(&server->loop, &server->listen_watch, EPOLLIN);
+	if (r == 0)
+		r = loop_add(&server->loop, &server->signal_watch, EPOLLIN);
+	return r < 0 ? err_sys(err, -r, "watch the socket") : 0;
+}
+
+/* ---- time --------------------------------------------------------------------------------- */
+
+static bool is_deserted(const struct server *server)
+{
+	return server->settings.is_on_demand && server->is_ready && server->quiet.count == 0 &&
+	       server->served.count == 0;
+}
+
+static int64_t idle_end_us(const struct server *server)
+{
+	return server->idle_us + server->settings.idle_s * 1000000;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How long there is nothing to do unless something happens. */
+static int patience_ms(const struct server *server)
+{
+	int64_t next_us = link_next_us(server);
+	if (server->quiet.first)
+		next_us = earlier(next_us, server->quiet.first->deadline_us);
+	if (server->news_us > 0)
+		next_us = earlier(next_us, server->news_us);
+	if (server->accept_us > 0)
+		next_us = earlier(next_us, server->accept_us);
+	if (is_deserted(server))
+		next_us = earlier(next_us, idle_end_us(server));
+	if (next_us == INT64_MAX)
+		return -1;
+	int64_t left_ms = (next_us - clock_us() + 999) / 1000;
+	return left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+static void do_what_is_due(struct server *server)
+{
+	int64_t now_us = clock_us();
+	link_tick(server, now_us);
+	client_run_late(server, now_us);
+	admit_tell(server, now_us);
+	if (server->accept_us > 0 && server->accept_us <= now_us) {
+		server->accept_us = 0;
+		(void)loop_change(&server->loop, &server->listen_watch, EPOLLIN);
+	}
+	if (is_deserted(server) && idle_end_us(server) <= now_us)
+		server->is_over = true;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+/* The name goes first, while we still listen: whoever comes now starts a daemon of his own, which
+ * must not find ours gone and its name about to be removed. Those who wait are hung up on without
+ * a word, as by a daemon that was killed: they know what to do then. */
+static void leave(struct server *server)
+{
+	server->is_leaving = true;
+	notify("STOPPING=1");
+	if (server->listen_fd >= 0)
+		(void)unlink(server->path);
+	loop_remove(&server->loop, &server->listen_watch);
+	own_close(&server->listen_fd);
+	while (server->quiet.first)
+		client_drop(server->quiet.first);
+	for (struct waiter *waiter; (waiter = queue_peek(&server->queue)) != NULL;)
+		client_drop((struct client *)waiter);
+	link_end(server);
+	loop_remove(&server->loop, &server->signal_watch);
+	own_close(&server->signal_fd);
+	loop_done(&server->loop);
+}
+
+int server_run(const struct server_settings *settings, struct err *err)
+{
+	struct server server = {
+		.settings = *settings,
+		.loop.epoll_fd = -1,
+		.listen_watch.fd = -1,
+		.signal_watch.fd = -1,
+		.listen_fd = -1,
+		.signal_fd = -1,
+		.link = { .fd = -1, .pidfd = -1, .watch.fd = -1, .child = -1 },
+		.started_us = clock_us(),
+		.idle_us = clock_us(),
+		.err = err,
+	};
+	int r = set_up(&server, err);
+	if (r == 0)
+		link_open(&server);
+	while (r == 0 && !server.is_over) {
+		int turned = loop_turn(&server.loop, patience_ms(&server));
+		if (turned < 0)
+			r = err_sys(err, -turned, "wait for clients");
+		else
+			do_what_is_due(&server);
+	}
+	leave(&server);
+	return r < 0 || err->code != ERR_NONE ? -1 : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon: it listens for clients, lets them in fairly and at most so many at once, and passes
+ * those it admits on to the keeper, which serves them. It starts the keeper, and neither a crash of
+ * its own nor a restart ends what the keeper holds: the next daemon takes it over.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct server_settings {
+	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
+	int64_t concurrency;     /* most loans at once */
+	int64_t queue;           /* most who wait for one */
+	int64_t idle_s;          /* on demand: leaves after so long without a client */
+	bool is_on_demand;
+	bool has_idle; /* it was given */
+};
+
+/* One option of the daemon, for whoever reads a command line. */
+struct server_option {
+	const char *flag;
+	const char *metavar; /* NULL: takes no value */
+	const char *help;
+};
+
+extern const struct server_option server_options[];
+extern const size_t server_option_count;
+
+void server_settings_init(struct server_settings *settings);
+
+/* Sets one of server_options; `value` is NULL for one without, and must outlive the settings. */
+int server_settings_set(
+	struct server_settings *settings, const char *flag, const char *value, struct err *err);
+
+/* Whether they fit together. */
+int server_settings_check(const struct server_settings *settings, struct err *err);
+
+/* Serves until it is told to end (SIGTERM, SIGINT, SIGHUP) or, on demand, not needed. */
+int server_run(const struct server_settings *settings, struct err *err);

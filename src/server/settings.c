@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "model/limits.h"
+#include "model/units.h"
+#include "server/server.h"
+#include "wire/utf8.h"
+
+enum { IDLE_S = 300, QUEUE = 256, LOANS_PER_CPU = 4 };
+
+/* What each option sets; the words for it are in the table below. */
+static const struct number {
+	const char *flag;
+	size_t offset;
+	int64_t min, max;
+} numbers[] = {
+	/* clang-format off */
+	{ "concurrency", offsetof(struct server_settings, concurrency), 1, LIMIT_LOANS },
+	{ "queue",       offsetof(struct server_settings, queue),       0, LIMIT_QUEUE },
+	{ "idle",        offsetof(struct server_settings, idle_s),      1, 30 * 86400 },
+	/* clang-format on */
+};
+
+const struct server_option server_options[] = {
+	{ "socket", "PATH",
+		"where clients find it [HOTCELL_SOCKET, else hotcelld.sock in the user's run "
+		"directory]" },
+	{ "listen", "ADDR:PORT", "serve HTTP there too; not yet" },
+	{ "concurrency", "N", "most cells lent at once [4 for each CPU]" },
+	{ "queue", "N", "most clients who wait for one; more are refused [256]" },
+	{ "on-demand", NULL, "leave when nobody has needed it for a while" },
+	{ "idle", "SEC", "with --on-demand: how long that is, in seconds [300]" },
+};
+const size_t server_option_count = COUNT_OF(server_options);
+
+void server_settings_init(struct server_settings *settings)
+{
+	cpu_set_t cpus;
+	bool is_known = sched_getaffinity(0, sizeof(cpus), &cpus) == 0;
+	*settings = (struct server_settings){
+		.concurrency = LOANS_PER_CPU * (is_known ? CPU_COUNT(&cpus) : 1),
+		.queue = QUEUE,
+		.idle_s = IDLE_S,
+	};
+}
+
+static int set_number(struct server_settings *settings, const struct number *number,
+	const char *value, struct err *err)
+{
+	char quote[64];
+	int64_t count = 0;
+	int r = units_parse_count(value, &count);
+	if (r < 0 || count < number->min || count > number->max)
+		return err_set(err, ERR_INVALID,
+			"--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64
+			", for example --%s 100",
+			number->flag, utf8_line(value, quote, sizeof(quote)), number->min,
+			number->max, number->flag);
+	*(int64_t *)((char *)settings + number->offset) = count;
+	return 0;
+}
+
+int server_settings_set(
+	struct server_settings *settings, const char *flag, const char *value, struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		if (strcmp(flag, numbers[i].flag) == 0) {
+			settings->has_idle |= strcmp(flag, "idle") == 0;
+			return set_number(settings, &numbers[i], value, err);
+		}
+	if (strcmp(flag, "on-demand") == 0)
+		settings->is_on_demand = true;
+	else if (strcmp(flag, "socket") == 0 && value[0])
+		settings->socket_path = value;
+	else if (strcmp(flag, "socket") == 0)
+		return err_set(err, ERR_INVALID, "--socket: the path is empty");
+	else if (strcmp(flag, "listen") == 0)
+		return err_set(err, ERR_INVALID,
+			"--listen: HTTP is not served yet; leave the option out, clients on this "
+			"machine use the socket");
+	else
+		return err_set(err, ERR_INVALID, "--%s: no such option; --help lists them", flag);
+	return 0;
+}
+
+int server_settings_check(const struct server_settings *settings, struct err *err)
+{
+	if (settings->has_idle && !settings->is_on_demand)
+		return err_set(err, ERR_INVALID,
+			"--idle: only a daemon started with --on-demand leaves by itself");
+	return 0;
+}
