@@ -26,7 +26,7 @@ enum { PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES };
 
 static const char *const base_env[] = {
 	"PATH=/usr/local/bin:/usr/bin:/bin",
-	"HOME=" HOME,
+	"HOME=/home/user",
 	"USER=user",
 	"LANG=C.UTF-8",
 	"TERM=dumb",
