@@ -22,7 +22,7 @@ int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool,
 	pool->wanted = POOL_FIRST < most ? POOL_FIRST : most;
 	pool->asked_us = clock_us();
 	policy_init(&pool->policy);
-	pool->parked = xcalloc(most + 1, sizeof(pool->parked[0]));
+	pool->parked = xcalloc(most + 1, sizeof(struct cell *));
 	const struct policy *policy = &pool->policy;
 	int r = policy_from_json(&pool->policy, text, len, err);
 	if (r == 0)
