@@ -12,6 +12,8 @@
 
 #include "base/own.h"
 
+enum { OPEN_TRIES = 1000 };
+
 int io_write(int fd, const void *data, size_t len)
 {
 	const char *at = data;
@@ -63,7 +65,12 @@ int io_open_in_root(int root_fd, const char *path, uint64_t flags)
 		.flags = flags | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	int fd = -1;
+	/* a step up is not taken while something, anywhere, is being renamed or mounted */
+	errno = EAGAIN;
+	for (int try = 0; try < OPEN_TRIES && fd < 0 && errno == EAGAIN; try++)
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	return fd;
 }
 
 int io_send(int sock, const void *data, size_t len, const int *fds, size_t fd_count)

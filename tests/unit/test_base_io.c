@@ -145,3 +145,26 @@ TEST(io_read_at_cuts_to_the_room_and_ends_with_nul)
 	(void)unlinkat(dir_fd, "link", 0);
 	(void)rmdir(dir);
 }
+
+/* A link that goes up makes the kernel give up as soon as anything is renamed or mounted. */
+TEST(io_open_in_root_succeeds_while_files_are_renamed)
+{
+	char dir[] = "/tmp/hotcell-test-XXXXXX";
+	ASSERT(mkdtemp(dir) && chdir(dir) == 0);
+	ASSERT_EQ(mkdir("a", 0755) | mkdir("b", 0755) | symlink("../b", "a/link"), 0);
+	ASSERT(mkdir("x", 0755) == 0);
+	auto_fd int root_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ASSERT(root_fd >= 0);
+	pid_t pid = fork();
+	for (int i = 0; pid == 0; i++)
+		(void)rename(i % 2 ? "y" : "x", i % 2 ? "x" : "y");
+	int failed = 0;
+	for (int i = 0; i < 20000; i++) {
+		auto_fd int fd = io_open_in_root(root_fd, "/a/link", O_PATH);
+		failed += fd < 0;
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	(void)(rmdir("x") | rmdir("y") | unlink("a/link") | rmdir("a") | rmdir("b") | rmdir(dir));
+	ASSERT_EQ(failed, 0);
+}
