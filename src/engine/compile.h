@@ -34,9 +34,5 @@ int build_run(const struct task *task, const char *runtime, struct result *resul
 int set_defaults(struct spec *spec, const struct language *language, const struct strings *defaults,
 	struct err *err);
 
-/* The directory for what is worth remembering, made when needed and nobody else's to change: the
- * user's cache, or the system's for root. Its path is owned by the caller. -1: there is none. */
-int cache_open(char **ret_path, struct err *err);
-
 /* What tells this language's program from another: from its file, and those of its definition. */
 uint64_t language_key(const struct language *language, const struct spec *spec);

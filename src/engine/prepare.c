@@ -6,8 +6,8 @@
  * read-only.
  *
  * An entry is filled under another name and renamed when it is whole, so that it is there or not;
- * whoever fills it holds a lock, and finds what a killed one left and removes it. Every directory
- * on the way must belong to us or to root and be nobody else's to write.
+ * whoever fills it holds a lock, and finds what a killed one left and removes it. One that nobody
+ * used for a month is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,73 +21,10 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "engine/cache.h"
 #include "engine/compile.h"
 
-enum { LOCK_LOOK_MS = 50, LOCK_WAIT_MS = 900 * 1000, REMOVE_DEPTH = 64, KEY_DIGITS = 16 };
-
-/* Ours, or root's; and no third party's to change. A sticky directory lets nobody rename what is
- * another's. */
-static bool is_safe(int fd, bool is_parent)
-{
-	struct stat st;
-	if (fstat(fd, &st) < 0 || (st.st_uid != geteuid() && !(is_parent && st.st_uid == 0)))
-		return false;
-	return !(st.st_mode & 022) || (is_parent && (st.st_mode & S_ISVTX));
-}
-
-static int open_safe(const char *path, bool is_parent, struct err *err)
-{
-	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "create '%s'", path);
-	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_parent ? 0 : O_NOFOLLOW);
-	auto_fd int fd = open(path, flags);
-	if (fd < 0)
-		return err_sys(err, errno, "open '%s'", path);
-	if (!is_safe(fd, is_parent))
-		return err_set(err, ERR_INVALID,
-			"'%s' can be changed by others; make it yours alone or set XDG_CACHE_HOME",
-			path);
-	return take_fd(&fd);
-}
-
-int cache_open(char **ret_path, struct err *err)
-{
-	const char *xdg = secure_getenv("XDG_CACHE_HOME");
-	const char *home = secure_getenv("HOME");
-	auto_free char *cache = NULL;
-	if (geteuid() == 0)
-		cache = xstrdup("/var/cache");
-	else if (xdg && xdg[0] == '/')
-		cache = xstrdup(xdg);
-	else if (home && home[0] == '/')
-		cache = xasprintf("%s/.cache", home);
-	else
-		return err_set(err, ERR_MISSING,
-			"there is no cache directory: set HOME or XDG_CACHE_HOME");
-	auto_fd int cache_fd = open_safe(cache, true, err);
-	if (cache_fd < 0)
-		return -1;
-	auto_free char *path = xasprintf("%s/hotcell", cache);
-	int fd = open_safe(path, false, err);
-	if (fd >= 0)
-		*ret_path = take_ptr(&path);
-	return fd;
-}
-
-/* rm -r below a directory that is ours alone. */
-static void remove_tree(int dir_fd, const char *name, int depth)
-{
-	if (unlinkat(dir_fd, name, 0) == 0 || depth > REMOVE_DEPTH)
-		return;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
-		return;
-	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			remove_tree(dirfd(dir), entry->d_name, depth + 1);
-	(void)unlinkat(dir_fd, name, AT_REMOVEDIR);
-}
+enum { LOCK_LOOK_MS = 50, LOCK_WAIT_MS = 900 * 1000, KEY_DIGITS = 16 };
 
 /* One at a time: the others wait and then find it done. */
 static int take_lock(int dir_fd, const char *name, int interrupt_fd, int *ret_fd, struct err *err)
@@ -165,7 +102,7 @@ static void sweep(int dir_fd, const char *language)
 		const char *name = entry->d_name;
 		if (strncmp(name, prefix, len) == 0 && strlen(name + len) == KEY_DIGITS &&
 			strspn(name + len, digits) == KEY_DIGITS)
-			remove_tree(dir_fd, name, 0);
+			cache_remove(dir_fd, name);
 	}
 }
 
@@ -177,14 +114,17 @@ static int publish(int dir_fd, const char *name, int build_fd, struct err *err)
 	if (r == 0 && (syncfs(dir_fd) < 0 || renameat(dir_fd, aside, dir_fd, name) < 0))
 		r = err_sys(err, errno, "keep '%s'", name);
 	if (r < 0)
-		remove_tree(dir_fd, aside, 0);
+		cache_remove(dir_fd, aside);
 	return r;
 }
 
 static bool is_there(int dir_fd, const char *name)
 {
 	auto_fd int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd >= 0 && is_safe(fd, false);
+	if (fd < 0 || !cache_is_safe(fd))
+		return false;
+	cache_touch(fd);
+	return true;
 }
 
 static int make_entry(const struct language *language, const struct spec *spec, int interrupt_fd,
@@ -208,9 +148,12 @@ int prepare(const struct language *language, const struct spec *spec, int interr
 	auto_free char *name =
 		xasprintf("%s-%016" PRIx64, language->name, language_key(language, spec));
 	auto_fd int dir_fd = cache_open(&path, err);
-	if (dir_fd < 0 || (!is_there(dir_fd, name) &&
-				  make_entry(language, spec, interrupt_fd, dir_fd, name, err) < 0))
+	bool is_new = dir_fd >= 0 && !is_there(dir_fd, name);
+	if (dir_fd < 0 ||
+		(is_new && make_entry(language, spec, interrupt_fd, dir_fd, name, err) < 0))
 		return err_wrap(err, "prepare %s", language->name);
+	if (is_new)
+		cache_sweep(dir_fd);
 	*ret_dir = xasprintf("%s/%s", path, name);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/aside.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "engine/cache.h"
 #include "engine/compile.h"
 #include "provider/provider.h"
 
