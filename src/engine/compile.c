@@ -3,15 +3,23 @@
  * Compiling and running are two cells. The compiler gets limits of its own, larger than most
  * programs need, and is accounted apart; the program gets a cell in which no compiler ever ran,
  * with the binary put in by the supervisor. Only when the compiler fails is its end that of the
- * run, and its words the run's error output.
+ * run, and its words the run's error output. What it made is kept for the next run of the same
+ * code, which then has one cell only; what it refused is not, for it is edited before it comes
+ * again.
  */
 #include "engine/compile.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/own.h"
+#include "engine/builds.h"
+#include "engine/cache.h"
 #include "engine/explain.h"
 #include "model/field.h"
 #include "provider/provider.h"
@@ -137,62 +145,153 @@ static void take_failure(const struct compiling *compiling, const struct spec *s
 	}
 }
 
-static void note_usage(
-	struct compiled *note, const struct captured *output, const struct usage *usage)
+static void note_compile(
+	struct compiled *note, const struct captured *words, const struct usage *usage)
 {
 	note->is_compiled = true;
 	note->usage = *usage;
-	note->output = *output;
-	note->output.text = xcalloc(output->len + 1, 1);
-	memcpy(note->output.text, output->text ? output->text : "", output->len);
+	note->output = *words;
+	note->output.text = xcalloc(words->len + 1, 1);
+	memcpy(note->output.text, words->text ? words->text : "", words->len);
 	note->output.spilled_to = NULL;
 }
 
-static int compile_with(const struct compiling *compiling, const struct spec *spec,
-	struct result *result, struct report *report, int *ret_fd, struct err *err)
+/* Says again what the compiler said. A reader who left, or an interrupt, is the run's to meet. */
+static void say(const struct engine_wishes *wishes, const struct buf *words)
 {
-	const struct language *language = compiling->language;
-	struct strings argv = { 0 };
-	struct result compiled;
-	const struct places places = { .file = compiling->file,
-		.runtime = RUNTIME_DIR,
-		.prepared = RUNTIME_DIR,
-		.binary = BUILD_PATH };
-	language_fill(&language->compile, &places, &argv);
+	const struct outlet *outlet = &wishes->outlet;
+	auto_buf struct buf pending = { 0 };
+	if (outlet->fds[STREAM_ERR] < 0 || words->len == 0)
+		return;
+	buf_init(&pending, 8 * words->len + 4096);
+	outlet->render(outlet->context, STREAM_ERR, words->data, words->len, &pending);
+	for (size_t at = 0; at < pending.len;) {
+		struct pollfd fds[] = {
+			{ .fd = outlet->fds[STREAM_ERR], .events = POLLOUT },
+			{ .fd = wishes->interrupt_fd, .events = POLLIN },
+		};
+		if ((poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR) || fds[1].revents)
+			return;
+		/* a pipe that polls writable takes this much without blocking */
+		size_t len = pending.len - at < PIPE_BUF ? pending.len - at : PIPE_BUF;
+		ssize_t n = write(fds[0].fd, pending.data + at, len);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return;
+		at += n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* What an earlier run of the same code had compiled. */
+static bool recall(const struct compiling *compiling, struct build *build, struct result *result)
+{
+	struct err err = { 0 };
+	const struct spec *spec = compiling->spec;
+	auto_fd int dir_fd = builds_open(&err);
+	if (dir_fd < 0 && err.code == ERR_INVALID)
+		result_warn(result, "what was compiled is not kept: %s", err.text);
+	if (dir_fd < 0 || spec->cold || build->key.len == 0 ||
+		!builds_find(dir_fd, build, (size_t)spec->max_output))
+		return false;
+	const struct captured words = { .text = build->words.data,
+		.len = build->words.len,
+		.total_bytes = (int64_t)build->words.len };
+	note_compile(&result->compiled, &words, &(struct usage){ 0 });
+	result->compiled.is_cached = true;
+	say(compiling->wishes, &build->words);
+	return true;
+}
+
+/* What was not said in full cannot be said again. */
+static void remember(struct build *build, const struct captured *words, int fd)
+{
+	if (words->is_truncated)
+		buf_done(&build->key);
+	buf_init(&build->words, words->len);
+	(void)buf_append(&build->words, words->text, words->len);
+	build->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+void compile_keep(struct build *fresh)
+{
+	struct err err = { 0 };
+	auto_free char *path = NULL;
+	auto_fd int dir_fd = fresh && fresh->key.len > 0 ? builds_open(&err) : -1;
+	auto_fd int cache_fd = dir_fd < 0 ? -1 : cache_open(&path, &err);
+	if (dir_fd >= 0 && builds_keep(dir_fd, fresh, &err) == 0)
+		builds_bound(dir_fd, LIMIT_KEPT_BUILDS, LIMIT_KEPT_BYTES);
+	if (cache_fd >= 0)
+		cache_sweep(cache_fd);
+	build_free(fresh);
+}
+
+static int run_compiler(const struct compiling *compiling, const struct spec *spec,
+	const struct strings *argv, struct result *compiled, struct report *report, int *ret_fd,
+	struct err *err)
+{
 	const struct task task = {
 		.spec = spec,
-		.argv = &argv,
+		.argv = argv,
 		.program = compiling->program,
 		.code = compiling->code,
 		.code_len = compiling->code_len,
-		.needs_full_proc = spec->proc == PROC_MASKED ||
-				   (spec->proc == PROC_AUTO && language->needs_full_proc),
+		.needs_full_proc =
+			spec->proc == PROC_MASKED ||
+			(spec->proc == PROC_AUTO && compiling->language->needs_full_proc),
 		.outlet = compiling->wishes->outlet,
 		.interrupt_fd = compiling->wishes->interrupt_fd,
 		.is_build = true,
 	};
+	return build_run(&task, compiling->runtime, compiled, report, ret_fd, err);
+}
+
+static int compile_anew(const struct compiling *compiling, const struct strings *argv,
+	struct build *build, struct result *result, struct report *report, int *ret_fd,
+	struct err *err)
+{
+	struct spec spec;
+	struct result compiled;
 	result_init(&compiled);
-	int r = build_run(&task, compiling->runtime, &compiled, report, ret_fd, err);
-	strings_done(&argv);
+	int r = make_spec(compiling->spec, compiling->language, &spec, err);
 	if (r == 0)
-		note_usage(&result->compiled, &compiled.err, &compiled.usage);
+		r = run_compiler(compiling, &spec, argv, &compiled, report, ret_fd, err);
+	if (r == 0)
+		note_compile(&result->compiled, &compiled.err, &compiled.usage);
+	if (r == 0 && *ret_fd >= 0)
+		remember(build, &compiled.err, *ret_fd);
 	if (r == 0 && compiled.status != STATUS_OK)
-		take_failure(compiling, spec, &compiled, result);
+		take_failure(compiling, &spec, &compiled, result);
 	else
 		result_done(&compiled);
+	spec_done(&spec);
 	return r;
 }
 
-int compile(const struct compiling *compiling, struct result *result, struct report *report,
-	int *ret_fd, struct err *err)
+static void fill_argv(const struct compiling *compiling, struct strings *argv)
 {
-	struct spec spec;
+	const struct places places = { .file = compiling->file,
+		.runtime = RUNTIME_DIR,
+		.prepared = RUNTIME_DIR,
+		.binary = BUILD_PATH };
+	language_fill(&compiling->language->compile, &places, argv);
+}
+
+int compile(const struct compiling *compiling, struct result *result, struct report *report,
+	int *ret_fd, struct build **ret_fresh, struct err *err)
+{
+	struct strings argv = { 0 };
+	struct build *build = build_new();
+	int r = 0;
 	*ret_fd = -1;
-	int r = make_spec(compiling->spec, compiling->language, &spec, err);
-	if (r == 0)
-		r = compile_with(compiling, &spec, result, report, ret_fd, err);
-	if (r < 0)
-		(void)err_wrap(err, "compile '%s'", compiling->program);
-	spec_done(&spec);
-	return r;
+	fill_argv(compiling, &argv);
+	build_describe(compiling, &argv, &build->key);
+	if (recall(compiling, build, result))
+		*ret_fd = take_fd(&build->fd);
+	else
+		r = compile_anew(compiling, &argv, build, result, report, ret_fd, err);
+	strings_done(&argv);
+	if (build->fd >= 0)
+		*ret_fresh = build;
+	else
+		build_free(build);
+	return r < 0 ? err_wrap(err, "compile '%s'", compiling->program) : 0;
 }

@@ -16,10 +16,17 @@ struct compiling {
 	const struct engine_wishes *wishes;
 };
 
-/* Compiles in a cell of its own. What it made is *ret_fd, or -1 when the compiler refused the code
- * or met a limit: then the result is that of the whole run. -1: it could not be tried. */
+struct build;
+
+/* Compiles in a cell of its own, unless that was done for the same code before. What was made is
+ * *ret_fd, or -1 when the compiler refused the code or met a limit: then the result is that of the
+ * whole run. *ret_fresh, not NULL, is the caller's, for compile_keep(). -1: it could not be tried.
+ */
 int compile(const struct compiling *compiling, struct result *result, struct report *report,
-	int *ret_fd, struct err *err);
+	int *ret_fd, struct build **ret_fresh, struct err *err);
+
+/* Takes what compile() gave, and keeps it for the next run of the same code. NULL is fine. */
+void compile_keep(struct build *fresh);
 
 /* The directory with what the language needs once for all, made when it is not there: owned by
  * the caller. */

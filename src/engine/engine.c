@@ -203,8 +203,8 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 /* Compiles first where the language wants it. True in *ret_is_over: the compiler had the last
  * word. */
 static int make_binary(const struct spec *spec, const struct engine_wishes *wishes,
-	struct making *making, struct result *result, struct report *report, bool *ret_is_over,
-	struct err *err)
+	struct making *making, struct result *result, struct report *report,
+	struct engine_rest *rest, bool *ret_is_over, struct err *err)
 {
 	TRY(find_runtime(spec, wishes, making, err));
 	TRY(stand_choose(&making->language, spec, making->runtime, buf_text(&making->code),
@@ -219,7 +219,7 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
 		.wishes = wishes };
-	TRY(compile(&compiling, result, report, &making->build_fd, err));
+	TRY(compile(&compiling, result, report, &making->build_fd, &rest->fresh, err));
 	*ret_is_over = making->build_fd < 0;
 	return 0;
 }
@@ -263,7 +263,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, &making, result, err);
 	if (r == 0 && !is_exec)
-		r = make_binary(spec, wishes, &making, result, report, &is_over, err);
+		r = make_binary(spec, wishes, &making, result, report, rest, &is_over, err);
 	if (r == 0 && !is_over)
 		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
@@ -313,5 +313,6 @@ void engine_clean(struct engine_rest *rest)
 {
 	if (rest->handle)
 		rest->provider->close(rest->handle);
+	compile_keep(rest->fresh);
 	*rest = (struct engine_rest){ 0 };
 }

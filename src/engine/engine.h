@@ -20,6 +20,7 @@ struct engine_wishes {
 struct engine_rest {
 	const struct provider *provider;
 	void *handle;
+	struct build *fresh; /* owned; what was compiled and is to be kept, or NULL */
 };
 
 /* Runs the spec, which may receive a language's defaults. -1: it could not be run; then the

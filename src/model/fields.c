@@ -133,7 +133,7 @@ const struct field spec_fields[] = {
 	  .help = "modules a warm interpreter has loaded: auto, by what the code imports, or a set" },
 	{ .name = "cold", .is_job = true, .flag = "cold", .type = FIELD_BOOL,
 	  AT(cold), .fallback = "false", .metavar = "", .example = "true",
-	  .help = "never use a warm cell" },
+	  .help = "never use a warm cell, nor what was compiled before" },
 };
 /* clang-format on */
 

@@ -27,6 +27,8 @@ enum {
 	LIMIT_TRACE = 64,                /* frames of one trace */
 	LIMIT_CONTEXT = 16,              /* lines of context */
 	LIMIT_BUILD_BYTES = 1 << 30,     /* what a compiler makes */
+	LIMIT_KEPT_BUILDS = 1000,        /* builds kept for the next run of their code */
+	LIMIT_KEPT_BYTES = 512 << 20,    /* of all of them together */
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
 	LIMIT_BOOK_BYTES = 256 << 10,    /* what is known about one language's errors */
 	LIMIT_LOANS = 4096,              /* cells a daemon lends at once */

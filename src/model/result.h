@@ -113,6 +113,7 @@ struct failure {
 /* How the code was compiled, before it ran in a cell of its own. */
 struct compiled {
 	bool is_compiled;
+	bool is_cached; /* an earlier run of the same code had it compiled: nothing was used */
 	struct usage usage;
 	struct captured output; /* what the compiler said */
 };

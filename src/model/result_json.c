@@ -161,6 +161,7 @@ static struct json_object *compiled_to_json(const struct compiled *compiled)
 	if (!compiled->is_compiled)
 		return NULL;
 	struct json_object *json = json_object_new_object();
+	json_put(json, "cached", json_object_new_boolean(compiled->is_cached));
 	json_put(json, "duration", json_new_decimal(compiled->usage.wall_us, 6));
 	json_put(json, "cpu_ms", json_new_decimal(compiled->usage.cpu_us, 3));
 	json_put(json, "max_memory_kb", json_object_new_int64(compiled->usage.max_memory_kb));

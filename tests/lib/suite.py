@@ -297,7 +297,8 @@ META_KEYS = {
     "execution_mode": str,
 }
 COMPILE_KEYS = {
-    "duration": NUMBER, "cpu_ms": NUMBER, "max_memory_kb": int, "output": str, "truncated": bool,
+    "cached": bool, "duration": NUMBER, "cpu_ms": NUMBER, "max_memory_kb": int, "output": str,
+    "truncated": bool,
 }
 META_MORE = {"stdout_file": str, "stderr_file": str}
 LIMIT_KEYS = {

@@ -77,6 +77,24 @@ TEST(result_to_json_has_exactly_the_documented_shape)
 	spec_done(&spec);
 }
 
+TEST(result_to_json_says_whether_the_code_was_compiled_before)
+{
+	struct spec spec;
+	struct result result;
+	spec_init(&spec);
+	result_init(&result);
+	result.compiled.is_compiled = true;
+	result.compiled.usage.wall_us = 1500;
+	auto_free char *anew = result_to_json(&result, &spec, false);
+	ASSERT_HAS(anew, "\"compile\":{\"cached\":false,\"duration\":0.0015,\"cpu_ms\":0,");
+	result.compiled.is_cached = true;
+	result.compiled.usage.wall_us = 0;
+	auto_free char *cached = result_to_json(&result, &spec, false);
+	ASSERT_HAS(cached, "\"compile\":{\"cached\":true,\"duration\":0,\"cpu_ms\":0,");
+	result_done(&result);
+	spec_done(&spec);
+}
+
 TEST(result_to_json_of_an_empty_result_is_whole)
 {
 	struct spec spec;
