@@ -32,16 +32,12 @@ struct making {
 
 static int choose_language(const struct spec *spec, struct language *language, struct err *err)
 {
-	struct languages all;
+	bool is_there = false;
 	if (spec->language)
 		return language_load_one(spec->language, language, err);
-	if (!spec->file || strcmp(spec->file, "-") == 0)
-		return language_load_one("python", language, err);
-	TRY(languages_load(&all, err));
-	const struct language *found = language_for_file(&all, spec->file);
-	int r = language_load_one(found ? found->name : "python", language, err);
-	languages_done(&all);
-	return r;
+	if (spec->file && strcmp(spec->file, "-") != 0)
+		TRY(language_load_for_file(spec->file, language, &is_there, err));
+	return is_there ? 0 : language_load_one("python", language, err);
 }
 
 static int read_code(const struct spec *spec, struct buf *code, struct err *err)

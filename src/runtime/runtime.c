@@ -76,26 +76,32 @@ static void find_places(struct strings *places)
 	add_user_directory(places);
 }
 
-/* Reads PLACE/NAME/language.json, if there is one. */
-static int read_definition(const char *place, const char *name, struct language *ret_language,
-	bool *ret_is_there, struct err *err)
+/* Reads PLACE/NAME/language.json; *ret_path, the caller's, stays NULL when there is none. */
+static int read_text(
+	const char *place, const char *name, struct buf *text, char **ret_path, struct err *err)
 {
-	auto_buf struct buf text = { 0 };
 	auto_free char *path = xasprintf("%s/%s/language.json", place, name);
-	struct language language;
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return 0;
 	if (fd < 0)
 		return err_sys(err, errno, "open language definition %s", path);
-	buf_init(&text, LIMIT_LANGUAGE_BYTES);
-	int r = buf_read(&text, fd);
+	buf_init(text, LIMIT_LANGUAGE_BYTES);
+	int r = buf_read(text, fd);
 	if (r == -ENOSPC)
 		return err_set(
 			err, ERR_LIMIT, "%s: longer than %d bytes", path, LIMIT_LANGUAGE_BYTES);
 	if (r < 0)
 		return err_sys(err, -r, "read language definition %s", path);
-	TRY(language_from_json(&language, buf_text(&text), text.len, path, err));
+	*ret_path = take_ptr(&path);
+	return 0;
+}
+
+static int parse_definition(const char *place, const char *name, const struct buf *text,
+	const char *path, struct language *ret_language, struct err *err)
+{
+	struct language language;
+	TRY(language_from_json(&language, buf_text(text), text->len, path, err));
 	if (strcmp(language.name, name) != 0) {
 		language_done(&language);
 		return err_set(err, ERR_INVALID,
@@ -103,6 +109,18 @@ static int read_definition(const char *place, const char *name, struct language 
 	}
 	language.dir = xasprintf("%s/%s", place, name);
 	*ret_language = language;
+	return 0;
+}
+
+static int read_definition(const char *place, const char *name, struct language *ret_language,
+	bool *ret_is_there, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free char *path = NULL;
+	TRY(read_text(place, name, &text, &path, err));
+	if (!path)
+		return 0;
+	TRY(parse_definition(place, name, &text, path, ret_language, err));
 	*ret_is_there = true;
 	return 0;
 }
@@ -267,22 +285,6 @@ int language_find(const struct languages *languages, const char *name,
 	return 0;
 }
 
-const struct language *language_for_file(const struct languages *languages, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *ending = strrchr(slash ? slash + 1 : path, '.');
-	if (!ending)
-		return NULL;
-	for (size_t i = 0; i < languages->count; i++) {
-		const struct strings *endings = &languages->items[i].endings;
-		for (size_t k = 0; k < endings->count; k++) {
-			if (strcmp(endings->items[k], ending) == 0)
-				return &languages->items[i];
-		}
-	}
-	return NULL;
-}
-
 /* Reads everything and moves one entry out of the list, which gives up owning it. */
 static int load_all_for_one(const char *name, struct language *ret_language, struct err *err)
 {
@@ -315,4 +317,103 @@ int language_load_one(const char *name, struct language *ret_language, struct er
 	if (r < 0 || is_there)
 		return r;
 	return load_all_for_one(name, ret_language, err);
+}
+
+/* NULL: it has none. */
+static const char *ending_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strrchr(slash ? slash + 1 : path, '.');
+}
+
+static bool has_ending(const struct language *language, const char *ending)
+{
+	for (size_t i = 0; i < language->endings.count; i++) {
+		if (strcmp(language->endings.items[i], ending) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The search for an ending, from the place that counts most to the one that counts least. */
+struct search {
+	const char *ending;
+	char *quoted;        /* owned; as a definition has it */
+	struct strings seen; /* names of which a definition was met: it replaces all others */
+	struct language found;
+	bool is_found;
+};
+
+static bool is_seen(const struct search *search, const char *name)
+{
+	for (size_t i = 0; i < search->seen.count; i++) {
+		if (strcmp(search->seen.items[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reading a definition costs little, parsing it ten times that: one that does not have the ending,
+ * written plainly or not, is left at that. */
+static int search_definition(
+	struct search *search, const char *place, const char *name, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free char *path = NULL;
+	struct language language = { 0 };
+	TRY(read_text(place, name, &text, &path, err));
+	if (!path)
+		return 0;
+	strings_add(&search->seen, name);
+	bool is_likely = strstr(buf_text(&text), search->quoted) || strchr(buf_text(&text), '\\');
+	if (!is_likely || (search->is_found && strcmp(name, search->found.name) > 0))
+		return 0;
+	TRY(parse_definition(place, name, &text, path, &language, err));
+	if (!has_ending(&language, search->ending)) {
+		language_done(&language);
+		return 0;
+	}
+	language_done(&search->found);
+	search->found = language;
+	search->is_found = true;
+	return 0;
+}
+
+static int search_place(struct search *search, const char *place, struct err *err)
+{
+	auto_dir DIR *dir = opendir(place);
+	if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	if (!dir)
+		return err_sys(err, errno, "open directory %s", place);
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		if (entry->d_name[0] != '.' && !is_seen(search, entry->d_name))
+			TRY(search_definition(search, place, entry->d_name, err));
+	}
+	return 0;
+}
+
+int language_load_for_file(
+	const char *path, struct language *ret_language, bool *ret_is_there, struct err *err)
+{
+	struct strings places = { 0 };
+	struct search search = { .ending = ending_of(path) };
+	int r = 0;
+	*ret_is_there = false;
+	if (!search.ending)
+		return 0;
+	search.quoted = xasprintf("\"%s\"", search.ending);
+	find_places(&places);
+	for (size_t i = places.count; i > 0 && r == 0; i--)
+		r = search_place(&search, places.items[i - 1], err);
+	strings_done(&places);
+	strings_done(&search.seen);
+	free(search.quoted);
+	if (r < 0) {
+		language_done(&search.found);
+		return -1;
+	}
+	*ret_language = search.found;
+	*ret_is_there = search.is_found;
+	return 0;
 }

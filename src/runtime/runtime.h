@@ -81,8 +81,10 @@ int language_find(const struct languages *languages, const char *name,
  * *ret_language is the caller's, to be given to language_done(). */
 int language_load_one(const char *name, struct language *ret_language, struct err *err);
 
-/* By the file's ending, NULL when none fits. */
-const struct language *language_for_file(const struct languages *languages, const char *path);
+/* By the file's ending: the first by name of those that have it. Only they are parsed.
+ * *ret_language is the caller's when *ret_is_there. */
+int language_load_for_file(
+	const char *path, struct language *ret_language, bool *ret_is_there, struct err *err);
 
 /* Parses one definition; `origin` is named in errors. */
 int language_from_json(struct language *language, const char *text, size_t len, const char *origin,

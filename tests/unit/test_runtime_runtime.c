@@ -32,7 +32,7 @@ static void remove_definition(const char *name)
 
 static void remove_place(void)
 {
-	static const char *const names[] = { "alpha", "beta", "broken", "odd" };
+	static const char *const names[] = { "aaa", "alpha", "beta", "broken", "odd" };
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		remove_definition(names[i]);
 	(void)rmdir(place);
@@ -82,17 +82,47 @@ TEST(language_find_prefers_names_to_aliases)
 	languages_done(&languages);
 }
 
-TEST(language_for_file_goes_by_the_ending)
+/* The name of the language for a file, or "none". */
+static const char *for_file(const char *path)
 {
-	struct languages languages;
+	static char name[64];
+	struct language language;
+	bool is_there = true;
+	ASSERT_OK(language_load_for_file(path, &language, &is_there, &err));
+	(void)snprintf(name, sizeof(name), "%s", is_there ? language.name : "none");
+	if (is_there)
+		language_done(&language);
+	return name;
+}
+
+TEST(a_file_s_language_goes_by_its_ending)
+{
 	make_place();
-	ASSERT_OK(languages_load(&languages, &err));
-	ASSERT_STR(language_for_file(&languages, "x.b")->name, "beta");
-	ASSERT_STR(language_for_file(&languages, "/d.b/x.y.aa")->name, "alpha");
-	ASSERT(!language_for_file(&languages, "/d.b/x"));
-	ASSERT(!language_for_file(&languages, "x.c"));
-	ASSERT(!language_for_file(&languages, ""));
-	languages_done(&languages);
+	ASSERT_STR(for_file("x.b"), "beta");
+	ASSERT_STR(for_file("/d.b/x.y.aa"), "alpha");
+	ASSERT_STR(for_file("/d.b/x"), "none");
+	ASSERT_STR(for_file("x.c"), "none");
+	ASSERT_STR(for_file("x.\"b"), "none");
+	ASSERT_STR(for_file(""), "none");
+}
+
+TEST(an_ending_is_looked_for_among_endings_only)
+{
+	make_place();
+	write_definition(place, "aaa",
+		"{\"name\": \"aaa\", \"title\": \".b\", \"argv\": [\"/bin/x\", \"{file}\"],"
+		" \"program\": \"x\", \"package\": \"x\", \"endings\": [\"\\u002eq\"]}");
+	ASSERT_STR(for_file("x.b"), "beta");
+	ASSERT_STR(for_file("x.q"), "aaa");
+}
+
+TEST(of_two_languages_with_one_ending_the_first_by_name_counts)
+{
+	make_place();
+	write_definition(place, "aaa",
+		"{\"name\": \"aaa\", \"title\": \"A\", \"argv\": [\"/bin/x\", \"{file}\"],"
+		" \"program\": \"x\", \"package\": \"x\", \"endings\": [\".b\"]}");
+	ASSERT_STR(for_file("x.b"), "aaa");
 }
 
 TEST(language_load_one_finds_names_and_aliases)
@@ -208,7 +238,7 @@ TEST(the_shipped_definitions_are_sound)
 		ASSERT_STR(found->name, known[i].language);
 	}
 	for (size_t i = 0; i < COUNT_OF(files); i++)
-		ASSERT_STR(language_for_file(&languages, files[i].file)->name, files[i].language);
+		ASSERT_STR(for_file(files[i].file), files[i].language);
 	ASSERT_OK(language_find(&languages, "node", &found, &err));
 	ASSERT(found->needs_full_proc);
 	languages_done(&languages);
