@@ -163,6 +163,8 @@ static void say(const struct engine_wishes *wishes, const struct buf *words)
 	auto_buf struct buf pending = { 0 };
 	if (outlet->fds[STREAM_ERR] < 0 || words->len == 0)
 		return;
+	if (outlet->begun)
+		outlet->begun(outlet->context);
 	buf_init(&pending, 8 * words->len + 4096);
 	outlet->render(outlet->context, STREAM_ERR, words->data, words->len, &pending);
 	for (size_t at = 0; at < pending.len;) {

@@ -88,6 +88,13 @@ static void fill_argv(const struct spec *spec, struct making *making)
 	}
 }
 
+/* Whether the code's own cell has to do with what is shown at RUNTIME_DIR. */
+static bool runs_runtime(const struct language *language)
+{
+	return language->has_channel || language_uses(&language->argv, "{runtime}") ||
+	       language_uses(&language->argv, "{prepared}");
+}
+
 /* What the cell shows at RUNTIME_DIR, when anything. */
 static int find_runtime(const struct spec *spec, const struct engine_wishes *wishes,
 	struct making *making, struct err *err)
@@ -96,10 +103,18 @@ static int find_runtime(const struct spec *spec, const struct engine_wishes *wis
 	if (language->prepare.count > 0)
 		return prepare(language, spec, wishes->interrupt_fd, &making->runtime, err);
 	if (language->dir &&
-		(language->has_channel || language_uses(&language->argv, "{runtime}") ||
-			language_uses(&language->compile, "{runtime}")))
+		(runs_runtime(language) || language_uses(&language->compile, "{runtime}")))
 		making->runtime = xstrdup(language->dir);
 	return 0;
+}
+
+/* What only the compiler needs is not for the code's own cell. */
+static void hide_runtime(struct making *making)
+{
+	if (runs_runtime(&making->language))
+		return;
+	free(making->runtime);
+	making->runtime = NULL;
 }
 
 static int check_root(const struct spec *spec, struct err *err)
@@ -217,6 +232,7 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 		.wishes = wishes };
 	TRY(compile(&compiling, result, report, &making->build_fd, &rest->fresh, err));
 	*ret_is_over = making->build_fd < 0;
+	hide_runtime(making);
 	return 0;
 }
 
@@ -290,6 +306,7 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 	if (r == 0)
 		r = stand_choose(&making.language, spec, making.runtime, buf_text(&making.code),
 			making.code.len, &making.stand, err);
+	hide_runtime(&making);
 	if (r == 0) {
 		const struct policy policy = { .spec = *spec,
 			.runtime = making.runtime,

@@ -285,8 +285,8 @@ def clear(person):
 
 
 @contextlib.contextmanager
-def prepared(person, script):
-    with language(person, **PREPARED) as path:
+def prepared(person, script, **fields):
+    with language(person, **PREPARED, **fields) as path:
         place = os.path.dirname(path)
         person.write(os.path.join(place, "prepare.sh"), script)
         clear(person)
@@ -318,6 +318,16 @@ def prepared_once(person):
                 mode = os.stat(os.path.join(root, name)).st_mode
                 equal(mode & 0o022, 0, f"write bits of {name} for others")
     nothing_left(person)
+
+
+@claim("what was prepared is there for the compiler, and for a program only if its command says so")
+def prepared_shown(person):
+    code = "printf '#!/bin/sh\\nfind /run\\n' > $1; chmod +x $1"
+    with prepared(person, PREPARE):
+        lacks(person.run("-l", "own", "-c", code).ok().out, "compile.sh", "what the program sees")
+    with prepared(person, PREPARE, argv=["{binary}", "{prepared}"]):
+        contains(person.run("-l", "own", "-c", code).ok().out, "compile.sh",
+                 "what a program that asks for it sees")
 
 
 @claim("two runs at once prepare once")
