@@ -50,7 +50,7 @@ unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
-soak_src    := $(sort $(wildcard tests/soak/*.c))
+soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
 bench_src   := $(sort $(wildcard bench/*.c))
 
@@ -64,7 +64,8 @@ unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
-soaks        := $(soak_src:tests/soak/%.c=$(BUILD)/tests/%)
+soaks        := $(patsubst tests/soak/%.c,$(BUILD)/tests/%,$(filter tests/soak/%,$(soak_src)))
+guests       := $(patsubst tests/templates/%.c,$(BUILD)/tests/%,$(filter tests/templates/%,$(soak_src)))
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
 benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
 runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
@@ -130,7 +131,7 @@ endif
 
 .PHONY: all tests benches fuzzers
 all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache
-tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(helpers)
+tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(helpers)
 benches: $(benches)
 fuzzers: $(fuzzers)
 
@@ -266,6 +267,11 @@ $(hostiles): $(BUILD)/tests/hostile/%: tests/hostile/programs/%.c $(flags)
 
 # Directly in tests/, so that the zygote is found one directory above.
 $(soaks): $(BUILD)/tests/%: $(BUILD)/obj/tests/soak/%.o $(parts) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
+$(guests): $(BUILD)/tests/%: $(BUILD)/obj/tests/templates/%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c

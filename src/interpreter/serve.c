@@ -150,6 +150,8 @@ __attribute__((noinline)) static int fork_guest(const struct guest_request *requ
 		_exit(1);
 	pid_t inner = vfork();
 	if (inner == 0) {
+		(void)setsid(); /* the guest's, who must not be its leader: a program may want one
+				 */
 		if (clone_guest(request) != 0)
 			_exit(0);
 		return 0;
@@ -224,7 +226,7 @@ static int answer(const struct guest_request *request, int control_fd,
 
 int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct job *ret_job)
 {
-	self.template->base.report.started_us = clock_us();
+	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);
 	for (;;) {
 		struct guest_request request = { .fd_count = COUNT_OF(request.fds) };
 		enum zygote_request kind = ZYGOTE_NONE;

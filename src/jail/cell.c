@@ -373,7 +373,9 @@ int raise_session(struct raising *raising, struct err *err)
 	(void)raising;
 	sigset_t none;
 	(void)sigemptyset(&none);
-	if (setsid() < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+	/* a guest is in one already; a leader that the cell does not see is somebody else's */
+	bool has_session = getsid(0) > 0;
+	if ((!has_session && setsid() < 0) || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_sys(err, errno, "start a session");
 	/* a file that grows past the disk limit is an error to handle, not a death */
 	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
