@@ -210,7 +210,8 @@ static int open_guest(struct contender *contender, struct err *err)
 	TRY(keeper_open(&contender->spec, runtime, KEEPER_RESIDENT, &contender->keeper, err));
 	char *const words[] = { (char *)"/usr/bin/python3", boot, NULL };
 	const struct strings argv = { (char **)words, 2 };
-	return keeper_host(contender->keeper, &argv, err);
+	TRY(keeper_host(contender->keeper, &argv, err));
+	return keeper_await_host(contender->keeper, err);
 }
 
 static int open_resident(struct contender *contender, struct err *err)

@@ -7,6 +7,7 @@
 #include "keeper/host.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -20,6 +21,7 @@
 enum {
 	GUESTS_MAX = 10000,
 	AGE_MAX_US = 15 * 60 * 1000000,
+	LOAD_WAIT_US = 60 * 1000000,
 	RETRY_US = 10 * 1000000, /* before another one is started when the last one failed */
 };
 
@@ -69,7 +71,8 @@ void host_stop(struct host *host)
 
 bool host_is_ready(const struct host *host)
 {
-	return host->page &&
+	struct pollfd life = { .fd = host->zygote.sock };
+	return host->page && poll(&life, 1, 0) == 0 &&
 	       __atomic_load_n(&host->page->base.report.started_us, __ATOMIC_ACQUIRE) != 0;
 }
 
@@ -84,6 +87,21 @@ int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *e
 bool keeper_is_host(const struct keeper *keeper)
 {
 	return host_is_ready(&keeper->host);
+}
+
+int keeper_await_host(const struct keeper *keeper, struct err *err)
+{
+	const struct host *host = &keeper->host;
+	int64_t deadline = clock_us() + LOAD_WAIT_US;
+	while (!host_is_ready(host)) {
+		struct pollfd life = { .fd = host->zygote.sock };
+		if (!host->page || poll(&life, 1, 1) != 0)
+			return err_set(err, ERR_BROKEN, "the interpreter ended: %.255s",
+				host->page ? host->page->base.report.failed_text : "");
+		if (clock_us() > deadline)
+			return err_set(err, ERR_BROKEN, "the interpreter was not ready in time");
+	}
+	return 0;
 }
 
 static bool is_dead(const struct host *host)

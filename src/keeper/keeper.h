@@ -123,8 +123,11 @@ int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_
  * arguments, of which the first is the text that makes it a zygote. */
 int keeper_host(struct keeper *keeper, const struct strings *argv, struct err *err);
 
-/* Whether it does by now: it takes a moment, and it may fail. */
+/* Whether it does by now: it takes a moment, it may fail, and it may die. */
 bool keeper_is_host(const struct keeper *keeper);
+
+/* Waits until it does; an error says why it will not. */
+int keeper_await_host(const struct keeper *keeper, struct err *err);
 
 /* Once in a while: replaces an interpreter that died, or that served long enough. */
 void keeper_renew_host(struct keeper *keeper, const struct strings *argv);

@@ -161,6 +161,7 @@ int main(int argc, char **argv)
 		char *const words[] = { (char *)"/usr/bin/python3", boot, NULL };
 		const struct strings host = { (char **)words, 2 };
 		r = keeper_host(keeper, &host, &err);
+		r = r < 0 ? r : keeper_await_host(keeper, &err);
 	}
 	r = r < 0 ? r : soak(keeper, count, step, runtime != NULL, &err);
 	if (r < 0)

@@ -41,6 +41,8 @@ static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 	struct strings argv = { 0 };
 	struct strings own_argv = { 0 };
 	enum cell_form form = strcmp(way, "cold") == 0 ? FORM_GATE : FORM_GUEST;
+	if (form == FORM_GUEST && !keeper_is_host(keeper))
+		return err_set(err, ERR_BROKEN, "the interpreter does not stand ready");
 	strings_add(&argv, "/usr/bin/python3");
 	strings_add(&argv, RUNTIME_DIR "/runner.py");
 	strings_add(&argv, "main.py");
@@ -125,6 +127,8 @@ int main(int argc, char **argv)
 	int r = keeper_open(&spec, argv[1], KEEPER_RESIDENT, &keeper, &err);
 	if (r == 0)
 		r = keeper_host(keeper, &host, &err);
+	if (r == 0)
+		r = keeper_await_host(keeper, &err);
 	auto_free char *line = xcalloc(1, LINE_MAX_BYTES);
 	while (r == 0 && fgets(line, LINE_MAX_BYTES, stdin)) {
 		line[strcspn(line, "\n")] = '\0';
