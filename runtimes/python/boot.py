@@ -1,35 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python that stands ready: it loads what cells will want, then forks into them.
-
-Started by the keeper with its socket at descriptor 3. What runs here runs once, with privilege and
-without anybody's code; what runs after serve() runs in a cell.
-"""
-import gc
-import os
+# A Python that stands ready: `python3 boot.py MODULE…`, started by the keeper with its socket at
+# descriptor 3. What runs up to serve() runs once, without anybody's code; what comes after it runs in
+# a cell, once for each. As with runner.py, what is loaded is compiled already, the script is not.
 import sys
-
-sys.path[0] = os.path.dirname(os.path.abspath(__file__))
+cold = dict.fromkeys(sys.modules), sys.path_importer_cache.copy()
+sys.path[0] = __file__.rpartition("/")[0]
 import _hotcell  # noqa: E402
-
-CONTROL = 3
-
-_hotcell.enter(CONTROL)
-sys.path[0] = "/run/hotcell"
-
-gc.collect()
-gc.freeze()
-argv, env = _hotcell.serve(CONTROL)
-
-# ---- in a cell -----------------------------------------------------------------------------------
-
-os.environ.clear()
-os.environ.update(item.split("=", 1) for item in env)
-sys.argv[:] = argv
-sys.path[0] = "/home/user"
-main = sys.modules["__main__"].__dict__
-with open(argv[0], "rb") as source:
-    code = compile(source.read(), argv[0], "exec")
-exec(code, {"__name__": "__main__"})
-sys.stdout.flush()
-sys.stderr.flush()
-os._exit(0)
+_hotcell.enter(3)
+try:
+    space = {"__name__": "hotcell", "HERE": "/run/hotcell/"}
+    loader = __import__("_frozen_importlib_external").SourceFileLoader
+    exec(loader("hotcell", "/run/hotcell/core.py").get_code("hotcell"), space)
+    space["load"]("guest").prepare(space, cold, sys.argv[1:])
+except BaseException as error:
+    _hotcell.refuse("%s: %s" % (type(error).__name__, error))
+_hotcell.serve(3)
+space["load"]("guest").live(_hotcell)

@@ -353,6 +353,22 @@ class Program:
         self.function = type(load)(code, self.main.__dict__)
 
 
+class ended:
+    """How the program did, as far as it can be told without asking anything of its own."""
+    status = None
+
+
+def status_of(raised):
+    if type(raised) is not SystemExit:
+        return None
+    code = raised.code
+    if code is None:
+        return 0
+    if not isinstance(code, int):
+        return 1
+    return code & 255 if -1 << 31 <= code < 1 << 31 else 255
+
+
 class Held:
     """Takes the place of stderr while something is compiled, which may warn."""
 
@@ -470,6 +486,7 @@ def start(*_):
     except SystemExit as raised:
         own_trace(raised)
         finish()
+        ended.status = status_of(raised)
         raise
     except BaseException as raised:
         failure = own_trace(raised)
@@ -481,6 +498,7 @@ def start(*_):
             drop(program, value)
         main.__dict__.pop("__file__", None)
         main.__dict__.pop("__cached__", None)
+        ended.status = 0
         raise SystemExit
     finish(None, failure, path)
     hook, kind, trace = print_failure(failure)
@@ -488,7 +506,8 @@ def start(*_):
     if hook is not None:
         try:
             hook(kind, failure, trace)
-        except SystemExit:
+        except SystemExit as raised:
+            ended.status = status_of(raised)
             raise
         except BaseException as raised:
             second = own_trace(raised)
@@ -496,7 +515,9 @@ def start(*_):
         print_hook_failure(hook, failure, second)
     main.__dict__.pop("__file__", None)
     main.__dict__.pop("__cached__", None)
-    if kind is KeyboardInterrupt:
+    if kind is not KeyboardInterrupt:
+        ended.status = 1
+    else:
         # text that is executed sets the mark by which the interpreter ends itself with SIGINT
         try:
             exec("raise KeyboardInterrupt")

@@ -20,6 +20,13 @@ struct fork_hooks {
 	void (*after_in_child)(void);
 };
 
-/* Serves until the supervisor is gone (1), or returns 0 in a new payload that has its job and may
- * run the code. A payload whose walls do not stand ends. */
-int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct job *ret_job);
+/* Serves until the supervisor is gone (1), or returns 0 in a new payload whose walls stand; one
+ * whose walls do not stand ends. Less: there are threads, which a fork would not copy. */
+int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err *err);
+
+/* Tells the supervisor why there will be no guests. */
+void interpreter_refuse(const char *why);
+
+/* In a payload: whether its job is there, and taking it, for which it waits. */
+bool interpreter_is_called(void);
+int interpreter_take_job(struct job *ret_job);

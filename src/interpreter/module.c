@@ -48,13 +48,34 @@ static PyObject *serve(PyObject *module, PyObject *args)
 {
 	static const struct fork_hooks hooks = { PyOS_BeforeFork, PyOS_AfterFork_Parent,
 		PyOS_AfterFork_Child };
-	struct job job = { 0 };
+	struct err err = { 0 };
 	int fd = -1;
 	(void)module;
 	if (!PyArg_ParseTuple(args, "i", &fd))
 		return NULL;
-	if (interpreter_serve(fd, &hooks, &job) == 1)
+	int r = interpreter_serve(fd, &hooks, &err);
+	if (r == 1)
 		_exit(0);
+	if (r < 0)
+		return fail(&err);
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+static PyObject *is_called(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(interpreter_is_called());
+}
+
+static PyObject *take_job(PyObject *module, PyObject *unused)
+{
+	struct job job = { 0 };
+	(void)module;
+	(void)unused;
+	if (interpreter_take_job(&job) < 0)
+		_exit(1);
 	PyObject *argv = list_of(job.argv);
 	PyObject *env = list_of(job.env);
 	PyObject *pair = argv && env ? PyTuple_Pack(2, argv, env) : NULL;
@@ -63,10 +84,22 @@ static PyObject *serve(PyObject *module, PyObject *args)
 	return pair;
 }
 
+static PyObject *refuse(PyObject *module, PyObject *args)
+{
+	const char *why = NULL;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "s", &why))
+		return NULL;
+	interpreter_refuse(why);
+	_exit(1);
+}
+
 static PyMethodDef methods[] = {
 	{ "enter", enter, METH_VARARGS, "enter(fd): wait for the template and go into it" },
-	{ "serve", serve, METH_VARARGS,
-		"serve(fd) -> (argv, env): serve; returns in each new payload" },
+	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
+	{ "serve", serve, METH_VARARGS, "serve(fd): serve; returns in each new payload" },
+	{ "is_called", is_called, METH_NOARGS, "is_called() -> bool: whether the job is there" },
+	{ "take_job", take_job, METH_NOARGS, "take_job() -> (argv, env): wait for the job" },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <malloc.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -36,8 +38,9 @@
 
 static struct {
 	struct template_page *template;
-	void *tid_at;      /* where libc keeps the thread's id */
-	void *robust_list; /* and its list of locks to give back */
+	struct raising raising; /* in a guest, until it has its job */
+	void *tid_at;           /* where libc keeps the thread's id */
+	void *robust_list;      /* and its list of locks to give back */
 	size_t robust_size;
 } self;
 
@@ -61,10 +64,9 @@ static void restore_thread(void)
 			RSEQ_SIZE, 0, RSEQ_SIG);
 }
 
-/* Whoever waits for guests is told why none will come. */
-static int refuse(struct template_page *template, const struct err *err)
+/* Whoever waits is told why it is in vain. */
+static int refuse(struct report *report, const struct err *err)
 {
-	struct report *report = &template->base.report;
 	if (report->failed_text[0] == '\0')
 		(void)snprintf(
 			report->failed_text, sizeof(report->failed_text), "%.255s", err->text);
@@ -82,7 +84,9 @@ static int enter(struct template_page *template, int owner_pidfd, struct err *er
 	if (r < 0)
 		return err_sys(err, -r, "leave the network");
 	TRY(note_thread(err));
-	return zygote_raise_template(template, origin, err);
+	TRY(zygote_raise_template(template, origin, err));
+	r = jail_scratch();
+	return r < 0 ? err_sys(err, -r, "make a place for files") : 0;
 }
 
 int interpreter_enter(int control_fd, struct err *err)
@@ -100,11 +104,19 @@ int interpreter_enter(int control_fd, struct err *err)
 		return err_set(err, ERR_BROKEN, "the template's page is not whole");
 	self.template = template;
 	if (enter(template, fd_count == 2 ? fds[1] : -1, err) < 0)
-		return refuse(template, err);
+		return refuse(&template->base.report, err);
 	for (size_t i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
 	jail_empty_bounding_set();
 	return 0;
+}
+
+void interpreter_refuse(const char *why)
+{
+	struct err err = { 0 };
+	(void)err_set(&err, ERR_BROKEN, "%s", why);
+	if (self.template)
+		(void)refuse(&self.template->base.report, &err);
 }
 
 struct guest_request {
@@ -175,42 +187,51 @@ static int take_place(struct raising *raising, const struct guest_request *reque
 	return jail_join(raising, request->fds[GUEST_FD_INIT], err);
 }
 
-static int live_as_guest(const struct guest_request *request, int control_fd, struct job *ret_job)
+/* Everything up to the gate. */
+static int become_guest(const struct guest_request *request, int control_fd)
 {
 	struct err err = { 0 };
-	struct delivery delivery;
-	struct raising raising = {
+	struct raising *raising = &self.raising;
+	*raising = (struct raising){
 		.template = self.template, .listener_fd = -1, .io_fd = -1, .life_fd = -1
 	};
-	raising.page = zygote_map_page(request->fds[GUEST_FD_PAGE], sizeof(*raising.page));
-	if (!raising.page)
+	raising->page = zygote_map_page(request->fds[GUEST_FD_PAGE], sizeof(*raising->page));
+	if (!raising->page)
 		return -1;
-	struct report *report = &raising.page->report;
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
 	restore_thread();
-	if (take_place(&raising, request, &err) < 0) {
-		if (report->failed_text[0] == '\0')
-			(void)snprintf(report->failed_text, sizeof(report->failed_text), "%.255s",
-				err.text);
-		return -1;
-	}
+	if (take_place(raising, request, &err) < 0)
+		return refuse(&raising->page->report, &err);
 	/* the number stays taken until the program's own descriptors are placed */
-	(void)dup2(raising.fds[CELL_FD_GATE], control_fd);
-	if (payload_confine(&raising, &delivery) < 0 ||
-		payload_take_job(&raising, &delivery, ret_job) < 0)
+	raising->fds[CELL_FD_GATE] = dup2(raising->fds[CELL_FD_GATE], control_fd);
+	(void)close_range((unsigned)control_fd + 1, ~0U, 0);
+	return payload_confine(raising);
+}
+
+bool interpreter_is_called(void)
+{
+	struct pollfd gate = { .fd = self.raising.fds[CELL_FD_GATE], .events = POLLIN };
+	return poll(&gate, 1, 0) != 0;
+}
+
+int interpreter_take_job(struct job *ret_job)
+{
+	struct delivery delivery;
+	if (payload_await_word(&self.raising, &delivery) < 0 ||
+		payload_take_job(&self.raising, &delivery, ret_job) < 0)
 		return -1;
 	/* changing the user cleared it; executing a program would have set it again */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	/* nothing of ours stays: no descriptor, no shared page */
 	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
-	(void)munmap(raising.page, sizeof(*raising.page));
+	(void)munmap(self.raising.page, sizeof(*self.raising.page));
 	(void)munmap(self.template, sizeof(*self.template));
 	return 0;
 }
 
 /* Returns 0 in the guest, 1 in the interpreter. */
-static int answer(const struct guest_request *request, int control_fd,
-	const struct fork_hooks *hooks, struct job *ret_job)
+static int answer(
+	const struct guest_request *request, int control_fd, const struct fork_hooks *hooks)
 {
 	hooks->before();
 	if (fork_guest(request) != 0) {
@@ -219,13 +240,19 @@ static int answer(const struct guest_request *request, int control_fd,
 	}
 	hooks->after_in_child();
 	/* what is not wholly in the cell must not go back to the interpreter */
-	if (live_as_guest(request, control_fd, ret_job) < 0)
+	if (become_guest(request, control_fd) < 0)
 		_exit(1);
 	return 0;
 }
 
-int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct job *ret_job)
+int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err *err)
 {
+	if (!jail_is_single_threaded()) {
+		(void)err_set(
+			err, ERR_BROKEN, "a module has started a thread, which no fork would copy");
+		return refuse(&self.template->base.report, err);
+	}
+	(void)malloc_trim(0);
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);
 	for (;;) {
 		struct guest_request request = { .fd_count = COUNT_OF(request.fds) };
@@ -235,7 +262,7 @@ int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct job
 		if (n != sizeof(kind))
 			return 1;
 		if (kind == ZYGOTE_GUEST && request.fd_count >= GUEST_FD_COUNT &&
-			answer(&request, control_fd, hooks, ret_job) == 0)
+			answer(&request, control_fd, hooks) == 0)
 			return 0;
 		for (size_t i = 0; i < request.fd_count; i++)
 			(void)close(request.fds[i]);

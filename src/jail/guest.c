@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,20 @@ static bool is_wanted(const struct plan *plan, size_t id)
 int jail_join_zygote(int zygote_pidfd)
 {
 	return setns(zygote_pidfd, CLONE_NEWUSER) < 0 ? -errno : 0;
+}
+
+/* The kernel lets only the last thread leave its group, which changes nothing. */
+bool jail_is_single_threaded(void)
+{
+	return unshare(CLONE_THREAD) == 0;
+}
+
+int jail_scratch(void)
+{
+	const char *options = "size=64m,nr_inodes=1024,mode=700";
+	return mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0
+		       ? -errno
+		       : 0;
 }
 
 int jail_fork_into(int init_pidfd)

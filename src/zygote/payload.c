@@ -19,18 +19,24 @@
 #include "zygote/parts.h"
 #include "zygote/zygote.h"
 
-static int pass_gate(int gate_fd, int listener_fd, struct delivery *delivery)
+static int come_to_gate(struct raising *raising)
 {
-	struct gate_message message = { .kind = GATE_READY };
-	size_t fd_count = listener_fd >= 0 ? 1 : 0;
-	if (io_send(gate_fd, &message, sizeof(message), &listener_fd, fd_count) < 0)
+	const struct gate_message message = { .kind = GATE_READY };
+	int gate_fd = raising->fds[CELL_FD_GATE];
+	size_t fd_count = raising->listener_fd >= 0 ? 1 : 0;
+	if (io_send(gate_fd, &message, sizeof(message), &raising->listener_fd, fd_count) < 0)
 		return -1;
-	(void)close(listener_fd);
+	own_close(&raising->listener_fd);
+	return 0;
+}
+
+int payload_await_word(const struct raising *raising, struct delivery *delivery)
+{
+	struct gate_message message = { .kind = GATE_NONE };
 	delivery->count = GATE_FD_COUNT;
-	if (io_recv(gate_fd, &message, sizeof(message), delivery->fds, &delivery->count) !=
-		sizeof(message))
-		return -1;
-	return message.kind == GATE_GO ? 0 : -1;
+	ssize_t n = io_recv(raising->fds[CELL_FD_GATE], &message, sizeof(message), delivery->fds,
+		&delivery->count);
+	return n == sizeof(message) && message.kind == GATE_GO ? 0 : -1;
 }
 
 static int read_job(int fd, struct job *job)
@@ -109,7 +115,7 @@ int payload_take_job(struct raising *raising, const struct delivery *delivery, s
 	return 0;
 }
 
-int payload_confine(struct raising *raising, struct delivery *delivery)
+int payload_confine(struct raising *raising)
 {
 	struct err err = { 0 };
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
@@ -119,7 +125,7 @@ int payload_confine(struct raising *raising, struct delivery *delivery)
 		jail_await(raising, STEP_INIT_GUARD, &err) < 0)
 		return -1;
 	(void)prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
-	return pass_gate(raising->fds[CELL_FD_GATE], raising->listener_fd, delivery);
+	return come_to_gate(raising);
 }
 
 _Noreturn void payload_run(struct raising *raising)
@@ -128,7 +134,7 @@ _Noreturn void payload_run(struct raising *raising)
 	struct job job = { 0 };
 	int gate_fd = raising->fds[CELL_FD_GATE];
 	bool is_probe = raising->page->plan.is_probe;
-	if (payload_confine(raising, &delivery) < 0)
+	if (payload_confine(raising) < 0 || payload_await_word(raising, &delivery) < 0)
 		_exit(1);
 	if (is_probe)
 		_exit(0);

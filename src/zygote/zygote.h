@@ -42,7 +42,9 @@ struct delivery {
 	size_t count;
 };
 
-/* The two halves of payload_run(), for one that executes nothing: raises the walls and waits at
- * the gate; then takes the job, whose strings live as long as the process. 0, or less. */
-int payload_confine(struct raising *raising, struct delivery *delivery);
+/* The parts of payload_run(), for one that executes nothing: raises the walls and says at the gate
+ * that they stand; waits there for the word; takes the job, whose strings live as long as the
+ * process. 0, or less. */
+int payload_confine(struct raising *raising);
+int payload_await_word(const struct raising *raising, struct delivery *delivery);
 int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job);

@@ -9,6 +9,8 @@
  * The ways: `guest` raises the cell when it is asked for, `parked` takes one that was raised
  * before (and waits until it stands), `cold` executes the runner.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,12 +36,26 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	return heard;
 }
 
+static int read_code(const struct spec *spec, struct buf *code, struct err *err)
+{
+	buf_init(code, LIMIT_CODE_BYTES);
+	if (spec->code)
+		return buf_append(code, spec->code, strlen(spec->code)) < 0
+			       ? err_set(err, ERR_LIMIT, "the code is too long")
+			       : 0;
+	auto_fd int fd = open(spec->file, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : buf_read(code, fd);
+	return r < 0 ? err_sys(err, -r, "read '%s'", spec->file) : 0;
+}
+
 static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 	struct result *result, struct err *err)
 {
 	struct channel channel = { .result = result };
 	struct strings argv = { 0 };
 	struct strings own_argv = { 0 };
+	auto_buf struct buf code;
+	TRY(read_code(spec, &code, err));
 	enum cell_form form = strcmp(way, "cold") == 0 ? FORM_GATE : FORM_GUEST;
 	if (form == FORM_GUEST && !keeper_is_host(keeper))
 		return err_set(err, ERR_BROKEN, "the interpreter does not stand ready");
@@ -56,8 +72,8 @@ static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 		.argv = &argv,
 		.own_argv = &own_argv,
 		.program = "main.py",
-		.code = spec->code,
-		.code_len = strlen(spec->code),
+		.code = buf_text(&code),
+		.code_len = code.len,
 		.form = form,
 		.outlet = { .fds = { -1, -1 } },
 		.ear = { .hear = hear, .context = &channel },

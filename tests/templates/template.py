@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python that stands ready, as the tests ask it for guests."""
+import atexit
 import glob
 import json
 import os
@@ -20,13 +21,16 @@ def need_module():
 class Template:
     """Asks for one program after the other."""
 
-    def __init__(self, person, *modules):
+    def __init__(self, person, *modules, is_kept=False):
         need_module()
         program = os.path.join(person.build, "guests")
         if not os.path.exists(program):
             shutil.copy(PROGRAM, program)
         runtime = os.path.join(person.build, "runtimes", "python")
         self.process = person.start(runtime, *modules, program=program, stdin=subprocess.PIPE)
+        if is_kept:  # for more than one test
+            person.started.remove(self.process)
+            atexit.register(self.__exit__)
 
     def __enter__(self):
         return self
@@ -36,7 +40,9 @@ class Template:
         self.process.wait(20)
 
     def ask(self, way, code, **fields):
-        line = f"{way} {json.dumps({'code': code, **fields})}\n"
+        if code is not None:
+            fields["code"] = code
+        line = f"{way} {json.dumps(fields)}\n"
         try:
             self.process.stdin.write(line.encode())
             self.process.stdin.flush()

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A template, and the guests that are forked from it.
+
+What core.py does for a program in an interpreter of its own it does for a guest too; this file makes
+the difference small. A guest has the template's modules on a shelf, standard streams that were made
+before their pipes were known, and an end of its own: exit handlers run as ever, what the program made
+is finalized, and then the process leaves. Taking down an interpreter that it shares with others would
+first have to copy it.
+
+What a template holds is the same in all its guests. Whatever must not be is made anew when a program
+takes the module that has it: see FRESH.
+
+`load`, `send`, `flush` and `is_heard` come from core.py.
+"""
+import _weakref
+import os
+import sys
+import time
+
+shelf = load("shelf")
+RUNNER = "/run/hotcell/runner.py"
+LINGER = 2  # seconds
+PARTS = ("values", "figures", "failure")
+# Files in the program's directory that an interpreter, or a module that is loaded already, would have
+# read before: a program that has them gets an interpreter of its own.
+EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
+
+
+class template:
+    core = None  # the names of core.py
+    gc = None
+    stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
+
+
+class guest:
+    pid = 0
+
+
+# ---- what each guest must have for itself --------------------------------------------------------
+
+
+def fresh_random(random):
+    random._inst.seed()
+
+
+def fresh_numpy_random(mtrand):
+    mtrand._rand.seed()
+
+
+def fresh_openssl(_ssl):
+    """It notices a fork by the process's number, which may be the template's in another namespace."""
+    _ssl.RAND_add(os.urandom(64), 64.0)
+
+
+def fresh_tempfile(tempfile):
+    tempfile.tempdir = tempfile._name_sequence = None
+
+
+def fresh_uuid(uuid):
+    uuid._node = uuid._last_timestamp = None
+
+
+def fresh_process(process):
+    key = process.AuthenticationString(os.urandom(32))
+    process._current_process._config["authkey"] = key
+
+
+def fresh_logging(logging):
+    now = time.time_ns if isinstance(logging._startTime, int) else time.time
+    logging._startTime = now()
+
+
+def fresh_threading(threading):
+    if hasattr(threading._main_thread, "_set_native_id"):
+        threading._main_thread._set_native_id()
+
+
+def fresh_matplotlib(matplotlib):
+    """The template kept its files elsewhere."""
+    matplotlib.get_configdir.cache_clear()
+    matplotlib.get_cachedir.cache_clear()
+
+
+FRESH = {
+    "random": fresh_random, "numpy.random.mtrand": fresh_numpy_random, "_ssl": fresh_openssl,
+    "tempfile": fresh_tempfile, "uuid": fresh_uuid, "multiprocessing.process": fresh_process,
+    "logging": fresh_logging, "threading": fresh_threading, "matplotlib": fresh_matplotlib,
+}
+
+
+# ---- the template --------------------------------------------------------------------------------
+
+
+def make_stream(fd, old):
+    """As the interpreter makes them, for what the descriptor is now."""
+    buffer = open(fd, old.mode + "b", -1, closefd=False)
+    buffer.raw.name = old.name
+    stream = type(old)(buffer, old.encoding, old.errors, "\n", old.line_buffering)
+    stream.mode = old.mode
+    return stream
+
+
+def make_streams():
+    """A stream remembers what its descriptor was when it was made: a guest's are pipes, or for its
+    input /dev/null, which is what we have."""
+    ends = os.pipe()
+    null = os.dup(0)
+    os.dup2(ends[0], 0)
+    template.stdin_pipe = make_stream(0, sys.stdin)
+    os.dup2(null, 0)
+    os.dup2(ends[1], 1)
+    os.dup2(ends[1], 2)
+    sys.stdout = sys.__stdout__ = make_stream(1, sys.stdout)
+    sys.stderr = sys.__stderr__ = make_stream(2, sys.stderr)
+    for fd in (null, *ends):
+        os.close(fd)
+
+
+def end_threads():
+    """A library that computes with threads ends them before a fork, and starts them when it needs
+    them again. Ours is not one that it notices."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def compiled(source, path="<string>", run=exec):
+    """core.py avoids the first compile() of an interpreter, which is expensive. This was ours."""
+    return compile(source, path, run.__name__, 0, True)
+
+
+def find_spec(name, path=None, target=None):
+    """Finder's, in a guest."""
+    return shelf.find_spec(name, path, target) or template.find_spec(name, path, target)
+
+
+def prepare(core, cold, names):
+    """Makes a template of this interpreter."""
+    import atexit
+    import gc
+    modules, cache = cold
+    finder = core["Finder"]
+    template.core, template.gc, template.find_spec = core, gc, finder.find_spec
+    atexit.register(leave)  # the first, so it is called last
+    make_streams()
+    os.chdir("/home/user")
+    os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
+    sys.meta_path.insert(0, finder)
+    shelf.fill(names, PARTS)
+    if finder in sys.meta_path:
+        sys.meta_path.remove(finder)
+    for name, make_fresh in FRESH.items():
+        if name in sys.modules:
+            shelf.effects.setdefault(name, []).append((make_fresh, (sys.modules[name],), {}))
+    end_threads()
+    finder.find_spec = staticmethod(find_spec)
+    core["compiled"] = compiled
+    compiled("0")
+    for name in ("LD_BIND_NOW", "MPLCONFIGDIR"):
+        os.environ.pop(name, None)
+    del sys.modules["_hotcell"]
+    sys.path[0] = "/run/hotcell"
+    shelf.close(modules)
+    for entry in set(sys.path_importer_cache) - set(cache):
+        del sys.path_importer_cache[entry]
+    sys.path_importer_cache[RUNNER] = sys.path_importer_cache.pop(sys.argv[0], None)
+    gc.collect()
+    gc.freeze()
+
+
+# ---- the life of a guest -------------------------------------------------------------------------
+
+
+def set_environment(variables):
+    given = dict(item.split("=", 1) for item in variables)
+    for name in [name for name in os.environ if name not in given]:
+        del os.environ[name]
+    for name, value in given.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    if "TZ" in given:
+        time.tzset()
+
+
+def is_late():
+    """Whether the program has files that should have been seen earlier."""
+    files = os.listdir(".")
+    return any(name in files for name in EARLY_FILES) or bool(shelf.hidden_by("."))
+
+
+def live(module):
+    """Runs the program. Does not return."""
+    shelf.forks.are_the_programs = True
+    guest.pid = os.getpid()
+    argv, variables = module.take_job()
+    set_environment(variables)
+    if is_late():
+        os.execv(sys.executable, [sys.executable, RUNNER, *argv])
+    if os.fstat(0).st_mode & 0o170000 == 0o010000:
+        sys.stdin = sys.__stdin__ = template.stdin_pipe
+    sys.argv[:] = [RUNNER, *argv]
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = [sys.executable, RUNNER, *argv]
+    template.core["begin"]()
+
+
+# ---- its end -------------------------------------------------------------------------------------
+
+
+def is_flushed():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except BaseException:
+            return False
+    return True
+
+
+def clear(names):
+    """As a module's names are cleared when somebody still holds it: first those with an underscore."""
+    for is_first in (True, False):
+        for name in list(names):
+            if name != "__builtins__" and is_first == (name[:1] == "_" and name[1:2] != "_"):
+                names[name] = None
+
+
+def drop_modules():
+    """What the program made goes as it does when an interpreter is taken down; what the template has
+    stays."""
+    for name in ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
+                 "path_importer_cache", "meta_path"):
+        if hasattr(sys, name):
+            setattr(sys, name, None)
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+    left = []
+    for name in [name for name in sys.modules if name not in shelf.known]:
+        module = sys.modules[name]
+        if module is not None:
+            try:
+                left.append(_weakref.ref(module))
+            except TypeError:
+                pass
+            sys.modules[name] = module = None
+    template.gc.collect()
+    for reference in reversed(left):
+        module = reference()
+        if module is not None:
+            clear(module.__dict__)
+
+
+def close_files():
+    """What something of the template still holds open."""
+    for thing in template.gc.get_objects():
+        if type(thing).__module__ == "_io" and hasattr(thing, "flush"):
+            try:
+                if not thing.closed and thing.writable():
+                    thing.flush()
+            except Exception:
+                pass
+
+
+def leave():
+    """The last exit handler. A forked child goes the usual way, and so does whoever would end with
+    something to say that only the interpreter knows how."""
+    status = template.core["ended"].status
+    if status is None or os.getpid() != guest.pid or not is_flushed():
+        return
+    drop_modules()
+    close_files()
+    if not is_flushed():
+        status = 120
+    if send('{"event":"done","exit_code":%d}' % status):
+        time.sleep(LINGER)  # whoever hears it looks at us once more, and ends the cell
+    os._exit(status)
