@@ -9,8 +9,9 @@
  *   NAME spawn PROGRAM ARG…           executed as a child; "{n}" in a word becomes a fresh number
  *   NAME resident ROOTFS PROGRAM ARG… a cell from a zygote that stands ready in this process
  *   NAME parked ROOTFS PROGRAM ARG…   the same, and the cell stands ready too
- *   NAME guest RUNTIME CODE           Python code in a cell whose interpreter was forked for it
- *   NAME parked-guest RUNTIME CODE    the same, and the cell stands ready too
+ *   NAME guest RUNTIME MODULE… CODE   Python code in a cell whose interpreter was forked for it,
+ *                                     with these modules loaded
+ *   NAME parked-guest RUNTIME MODULE… CODE   the same, and the cell stands ready too
  *
  * One round runs every contender once, and each round begins with the next one, so that a noisy
  * moment of the machine hits all alike and nobody always runs behind the same neighbour. A
@@ -107,6 +108,22 @@ static int run_spawned(
 	return r;
 }
 
+/* Nobody looks at what a runner says, but for its last word: the answer does not wait longer. */
+static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
+{
+	struct heard heard = { 0 };
+	struct message message = { 0 };
+	struct err err = { 0 };
+	(void)context;
+	(void)pending;
+	if (message_read(&message, data, len, &err) < 0)
+		return (struct heard){ .is_nonsense = true };
+	heard.is_done = message.kind == MESSAGE_DONE;
+	heard.exit_code = heard.is_done ? message_exit_code(&message) : 0;
+	message_done(&message);
+	return heard;
+}
+
 static int run_resident(struct contender *contender, int64_t *ret_us, struct err *err)
 {
 	char *const file[] = { (char *)"main.py" };
@@ -121,6 +138,7 @@ static int run_resident(struct contender *contender, int64_t *ret_us, struct err
 		.code_len = contender->is_guest ? strlen(contender->words[0]) : 0,
 		.form = contender->is_guest ? FORM_GUEST : FORM_GATE,
 		.outlet = { .fds = { -1, -1 } },
+		.ear = { .hear = contender->is_guest ? hear : NULL },
 		.interrupt_fd = -1,
 	};
 	struct result result;
@@ -208,10 +226,14 @@ static int open_guest(struct contender *contender, struct err *err)
 	auto_free char *boot = xasprintf("%s/boot.py", runtime);
 	spec_init(&contender->spec);
 	TRY(keeper_open(&contender->spec, runtime, KEEPER_RESIDENT, &contender->keeper, err));
-	char *const words[] = { (char *)"/usr/bin/python3", boot, NULL };
-	const struct strings argv = { (char **)words, 2 };
-	TRY(keeper_host(contender->keeper, &argv, err));
-	return keeper_await_host(contender->keeper, err);
+	struct strings argv = { 0 };
+	strings_add(&argv, "/usr/bin/python3");
+	strings_add(&argv, boot);
+	while (contender->word_count > 1)
+		strings_add(&argv, take_word(contender));
+	int r = keeper_host(contender->keeper, &argv, err);
+	strings_done(&argv);
+	return r < 0 ? r : keeper_await_host(contender->keeper, err);
 }
 
 static int open_resident(struct contender *contender, struct err *err)
