@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,15 @@
 
 void place_run_dir(char *path, size_t size)
 {
+	static const char name[] = "/hotcell";
 	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
+	bool has_runtime_dir = runtime_dir && runtime_dir[0] == '/' &&
+			       strlen(runtime_dir) + sizeof(name) <= PLACE_MAX;
 	/* root of a user namespace has no right to the real one's */
 	if (geteuid() == 0 && access("/run", W_OK) == 0)
-		(void)snprintf(path, size, "/run/hotcell");
-	else if (runtime_dir && runtime_dir[0] == '/')
-		(void)snprintf(path, size, "%.200s/hotcell", runtime_dir);
+		(void)snprintf(path, size, "/run%s", name);
+	else if (has_runtime_dir)
+		(void)snprintf(path, size, "%s%s", runtime_dir, name);
 	else
 		(void)snprintf(path, size, "/tmp/hotcell-%u", geteuid());
 }

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-enum { PLACE_MAX = 256 };
+enum { PLACE_MAX = 256 }; /* bytes of the run directory's path */
 
 /* /run/hotcell for root; a user's own runtime directory, else a private one in /tmp. */
 void place_run_dir(char *path, size_t size);
