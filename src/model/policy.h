@@ -31,6 +31,7 @@ struct policy {
 void policy_init(struct policy *policy);
 void policy_done(struct policy *policy);
 
-/* The text (owned by the caller). NULL: a path in it is not UTF-8, and no text can tell it. */
+/* The text (owned by the caller). NULL: no text can tell it to another, because a path in it is not
+ * UTF-8 or leads nowhere from here. */
 char *policy_to_json(const struct policy *policy);
 int policy_from_json(struct policy *policy, const char *text, size_t len, struct err *err);
