@@ -35,33 +35,34 @@ static bool is_word_at(const char *at, const char *end, const char *word)
 	return at + len == end || !(isalnum((unsigned char)at[len]) || at[len] == '_');
 }
 
-/* Whether a line begins with "import NAME" or "from NAME", or names it behind a comma. A guess that
- * is wrong costs time, nothing else. */
-static bool does_line_import(const char *line, const char *end, const char *name)
+/* Whether a statement begins with "import NAME" or "from NAME", or names it behind a comma. A guess
+ * that is wrong costs time, nothing else. */
+static bool does_statement_import(const char *at, const char *end, const char *name)
 {
-	const char *at = skip_blanks(line, end);
+	at = skip_blanks(at, end);
 	if (is_word_at(at, end, "from"))
-		return is_word_at(skip_blanks(at + 4, end), end, name);
+		return is_word_at(skip_blanks(at + strlen("from"), end), end, name);
 	if (!is_word_at(at, end, "import"))
 		return false;
-	for (at += 6; at < end && at;
-		at = memchr(at, ',', (size_t)(end - at)), at = at ? at + 1 : NULL) {
-		if (is_word_at(skip_blanks(at, end), end, name))
-			return true;
+	for (at += strlen("import"); !is_word_at(skip_blanks(at, end), end, name); at++) {
+		at = memchr(at, ',', (size_t)(end - at));
+		if (!at)
+			return false;
 	}
-	return false;
+	return true;
 }
 
 static bool does_import(const char *code, size_t len, const char *module)
 {
 	auto_free char *name = xstrndup(module, strcspn(module, "."));
 	const char *end = code + len;
-	for (const char *line = code; line < end;) {
-		const char *stop = memchr(line, '\n', (size_t)(end - line));
-		stop = stop ? stop : end;
-		if (does_line_import(line, stop, name))
+	for (const char *at = code; at < end;) {
+		const char *stop = at;
+		while (stop < end && *stop != '\n' && *stop != ';')
+			stop++;
+		if (does_statement_import(at, stop, name))
 			return true;
-		line = stop + 1;
+		at = stop + 1;
 	}
 	return false;
 }
