@@ -13,7 +13,8 @@ static int refuse(const struct loan_message *message, struct err *err)
 	enum err_code code = message->number > ERR_NONE && message->number < ERR_CODE_COUNT
 				     ? (enum err_code)message->number
 				     : ERR_BROKEN;
-	return err_set(err, code, "%.*s", (int)(sizeof(err->text) - 1), message->text);
+	return err_set(err, code, "%.*s", (int)(sizeof(err->text) - 1),
+		message->len > 0 ? message->text : "the daemon refused to lend a cell");
 }
 
 /* One answer. 1: granted, 0: nobody lends any more, -1: refused; 2: there is more to come. */

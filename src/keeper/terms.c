@@ -50,10 +50,13 @@ int terms_send(int conn_fd, const struct cell *cell, bool is_warm)
 	return loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, fd_count);
 }
 
-static bool is_sound(const struct loan_message *message, const struct loan_terms *terms)
+static bool is_sound(const struct loan_message *message, const struct loan_terms *terms,
+	const struct policy *policy)
 {
-	return terms->form < CELL_FORM_COUNT && terms->group_count <= CGROUP_FDS_MAX &&
-	       terms->cgroup <= CGROUP_V2 &&
+	bool has_groups = terms->group_count > 0;
+	return (terms->form == policy->form || terms->form == FORM_GATE) &&
+	       terms->group_count <= CGROUP_FDS_MAX && terms->cgroup <= CGROUP_V2 &&
+	       has_groups == (terms->cgroup != CGROUP_NONE) && (has_groups || !terms->has_oom) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
 	       message->fd_count == LOAN_FD_COUNT + terms->group_count + (terms->has_oom ? 1 : 0) +
 					    (terms->form == FORM_STARTED ? STARTED_FDS : 0);
@@ -106,7 +109,7 @@ int terms_take(struct loan_message *message, const struct policy *policy,
 	struct loan_terms terms = { 0 };
 	if (message->len == sizeof(terms))
 		memcpy(&terms, message->text, sizeof(terms));
-	if (!is_sound(message, &terms))
+	if (!is_sound(message, &terms, policy))
 		return err_set(err, ERR_BROKEN,
 			"the keeper's answer makes no sense: are all "
 			"programs of the same version?");

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who lends is a process of the test, which says what it is told to. */
+#include "unit/test.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "keeper/terms.h"
+
+enum { NOBODY = 65534, QUEUE_MAX = 8 };
+
+static char dir[] = "/tmp/hotcell-test-XXXXXX";
+static char path[64];
+static int listener = -1;
+static struct err err;
+static struct policy policy;
+static unsigned int queued[QUEUE_MAX];
+static size_t queued_count;
+
+static void clean_up(void)
+{
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+static int count_fds(void)
+{
+	int count = 0;
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void set_up(void)
+{
+	ASSERT(mkdtemp(dir));
+	ASSERT_EQ(atexit(clean_up), 0);
+	(void)snprintf(path, sizeof(path), "%s/socket", dir);
+	ASSERT_EQ(setenv("HOTCELL_SOCKET", path, 1), 0);
+	policy_init(&policy);
+}
+
+/* Takes one client, hears what it asks for, answers, and goes when the client does. */
+static pid_t start_lender(void (*answer)(int conn_fd))
+{
+	struct loan_message ask;
+	set_up();
+	ASSERT_OK(loan_listen(path, &listener, &err));
+	ASSERT_EQ(fcntl(listener, F_SETFL, 0), 0);
+	pid_t pid = fork();
+	if (pid != 0) {
+		own_close(&listener);
+		return pid;
+	}
+	auto_free char *text = policy_to_json(&policy);
+	int conn_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	ASSERT(conn_fd >= 0);
+	ASSERT_EQ(loan_receive(conn_fd, &ask), 1);
+	ASSERT_EQ(ask.kind, LOAN_ASK);
+	ASSERT_EQ(ask.fd_count, 0);
+	ASSERT_STR(ask.text, text);
+	ASSERT_EQ(ask.len, strlen(text));
+	answer(conn_fd);
+	ASSERT_EQ(loan_receive(conn_fd, &ask), 0);
+	_exit(0);
+}
+
+static void await_lender(pid_t pid)
+{
+	int status = 0;
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
+}
+
+static void note_queue(void *context, unsigned int ahead)
+{
+	ASSERT(context == &policy);
+	ASSERT(queued_count < QUEUE_MAX);
+	queued[queued_count++] = ahead;
+}
+
+/* What came of it; a keeper only with 1, and nothing is left open without. */
+static int borrow(struct keeper **ret_keeper)
+{
+	const struct borrower borrower = {
+		.interrupt_fd = -1, .queued = note_queue, .context = &policy
+	};
+	int before = count_fds();
+	*ret_keeper = NULL;
+	err = (struct err){ 0 };
+	int r = keeper_borrow(&policy, &borrower, ret_keeper, &err);
+	ASSERT_EQ(*ret_keeper != NULL, r == 1);
+	if (r != 1)
+		ASSERT_EQ(count_fds(), before);
+	return r;
+}
+
+/* ---- nobody lends -----------------------------------------------------------------------------
+ */
+
+TEST(without_a_daemon_nothing_is_borrowed)
+{
+	struct keeper *keeper = NULL;
+	set_up();
+	ASSERT_EQ(borrow(&keeper), 0);
+	ASSERT_OK(loan_listen(path, &listener, &err));
+	own_close(&listener); /* it died: its socket is still there */
+	ASSERT_EQ(borrow(&keeper), 0);
+	char name[300];
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ASSERT_EQ(setenv("HOTCELL_SOCKET", name, 1), 0);
+	ASSERT_EQ(borrow(&keeper), 0);
+	policy_done(&policy);
+}
+
+/* Whoever listens could read what is asked for, and lend anything. */
+TEST(from_another_user_nothing_is_borrowed)
+{
+	struct keeper *keeper = NULL;
+	struct loan_message message;
+	int ready[2];
+	int status = 0;
+	char byte = 0;
+	if (geteuid() != 0)
+		SKIP("only root can be two users");
+	set_up();
+	ASSERT_EQ(chmod(dir, 0777), 0);
+	ASSERT_EQ(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		ASSERT_EQ(setresuid(NOBODY, NOBODY, NOBODY), 0);
+		ASSERT_OK(loan_listen(path, &listener, &err));
+		ASSERT_EQ(fcntl(listener, F_SETFL, 0), 0);
+		ASSERT_EQ(write(ready[1], "x", 1), 1);
+		int conn_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		ASSERT_EQ(loan_receive(conn_fd, &message), 0);
+		_exit(0);
+	}
+	ASSERT_EQ(read(ready[0], &byte, 1), 1);
+	ASSERT_EQ(borrow(&keeper), 0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
+	policy_done(&policy);
+}
+
+/* Hears nothing but that the client left. */
+static pid_t start_deaf_lender(void)
+{
+	struct loan_message message;
+	set_up();
+	ASSERT_OK(loan_listen(path, &listener, &err));
+	ASSERT_EQ(fcntl(listener, F_SETFL, 0), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int conn_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		_exit(loan_receive(conn_fd, &message) == 0 ? 0 : 3);
+	}
+	own_close(&listener);
+	return pid;
+}
+
+TEST(a_policy_that_cannot_be_told_is_not_asked_for)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_deaf_lender();
+	policy.runtime = xstrdup("/tmp/\xff");
+	ASSERT_EQ(borrow(&keeper), 0);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+TEST(a_policy_too_long_for_a_message_is_not_asked_for)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_deaf_lender();
+	auto_free char *text = xcalloc(LOAN_TEXT_MAX + 1, 1);
+	memset(text, 'x', LOAN_TEXT_MAX);
+	strings_add(&policy.standing, text);
+	ASSERT_EQ(borrow(&keeper), 0);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void hang_up(int conn_fd)
+{
+	(void)conn_fd;
+	_exit(0);
+}
+
+static void say_nonsense(int conn_fd)
+{
+	ASSERT_EQ(io_send(conn_fd, "nonsense", 8, NULL, 0), 0);
+}
+
+TEST(a_daemon_that_dies_lends_nothing)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(hang_up);
+	ASSERT_EQ(borrow(&keeper), 0);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+TEST(a_daemon_that_talks_nonsense_lends_nothing)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(say_nonsense);
+	ASSERT_EQ(borrow(&keeper), 0);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------
+ */
+
+static void refuse(int conn_fd)
+{
+	ASSERT_EQ(loan_send(conn_fd, LOAN_REFUSED, ERR_LIMIT, "too many wait", 13, NULL, 0), 0);
+}
+
+TEST(a_refusal_says_why)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(refuse);
+	ASSERT_EQ(borrow(&keeper), -1);
+	ASSERT_EQ(err.code, ERR_LIMIT);
+	ASSERT_STR(err.text, "too many wait");
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void refuse_at_length(int conn_fd)
+{
+	char text[4096];
+	memset(text, 'x', sizeof(text));
+	ASSERT_EQ(loan_send(conn_fd, LOAN_REFUSED, ERR_CODE_COUNT, text, sizeof(text), NULL, 0), 0);
+}
+
+TEST(a_refusal_is_cut_and_an_unknown_reason_is_our_own_fault)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(refuse_at_length);
+	ASSERT_EQ(borrow(&keeper), -1);
+	ASSERT_EQ(err.code, ERR_BROKEN);
+	ASSERT_EQ(strlen(err.text), sizeof(err.text) - 1);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void refuse_without_reason(int conn_fd)
+{
+	ASSERT_EQ(loan_send(conn_fd, LOAN_REFUSED, ERR_NONE, NULL, 0, NULL, 0), 0);
+}
+
+TEST(a_refusal_without_a_word_is_still_an_error_with_a_text)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(refuse_without_reason);
+	ASSERT_EQ(borrow(&keeper), -1);
+	ASSERT_EQ(err.code, ERR_BROKEN);
+	ASSERT_HAS(err.text, "refused");
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void answer_as_a_client(int conn_fd)
+{
+	ASSERT_EQ(loan_send(conn_fd, LOAN_ASK, 0, "{}", 2, &conn_fd, 1), 0);
+}
+
+TEST(an_answer_that_is_none_is_an_error)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(answer_as_a_client);
+	ASSERT_EQ(borrow(&keeper), -1);
+	ASSERT_EQ(err.code, ERR_BROKEN);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+static void queue_and_refuse(int conn_fd)
+{
+	for (uint32_t ahead = 3; ahead > 0; ahead--)
+		ASSERT_EQ(loan_send(conn_fd, LOAN_QUEUED, ahead, NULL, 0, NULL, 0), 0);
+	refuse(conn_fd);
+}
+
+TEST(who_waits_hears_how_many_are_before)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(queue_and_refuse);
+	ASSERT_EQ(borrow(&keeper), -1);
+	ASSERT_EQ(queued_count, 3);
+	ASSERT(queued[0] == 3 && queued[1] == 2 && queued[2] == 1);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+TEST(who_does_not_listen_waits_as_well)
+{
+	const struct borrower borrower = { .interrupt_fd = -1 };
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(queue_and_refuse);
+	ASSERT_FAIL(keeper_borrow(&policy, &borrower, &keeper, &err), ERR_LIMIT);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void keep_waiting(int conn_fd)
+{
+	ASSERT_EQ(loan_send(conn_fd, LOAN_QUEUED, 1, NULL, 0, NULL, 0), 0);
+}
+
+static int interrupt_ends[2];
+
+static void interrupt(void *context, unsigned int ahead)
+{
+	(void)context;
+	(void)ahead;
+	ASSERT_EQ(write(interrupt_ends[1], "x", 1), 1);
+}
+
+TEST(who_is_interrupted_waits_no_longer)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(keep_waiting);
+	ASSERT_EQ(pipe(interrupt_ends), 0);
+	const struct borrower borrower = { .interrupt_fd = interrupt_ends[0], .queued = interrupt };
+	int before = count_fds();
+	ASSERT_FAIL(keeper_borrow(&policy, &borrower, &keeper, &err), ERR_INTERRUPTED);
+	ASSERT(!keeper);
+	ASSERT_EQ(count_fds(), before);
+	await_lender(pid); /* it has seen the client go */
+	policy_done(&policy);
+}
+
+/* ---- a loan -----------------------------------------------------------------------------------
+ */
+
+static void send_terms(int conn_fd, const struct loan_terms *terms)
+{
+	int fds[LOAN_FD_COUNT];
+	for (int i = 0; i < LOAN_FD_COUNT; i++)
+		fds[i] = memfd_create("test", MFD_CLOEXEC);
+	ASSERT_EQ(ftruncate(fds[LOAN_FD_TEMPLATE], sizeof(struct template_page)), 0);
+	ASSERT_EQ(ftruncate(fds[LOAN_FD_PAGE], sizeof(struct cell_page)), 0);
+	ASSERT_EQ(
+		loan_send(conn_fd, LOAN_GRANTED, 0, terms, sizeof(*terms), fds, LOAN_FD_COUNT), 0);
+}
+
+static void grant(int conn_fd)
+{
+	const struct loan_terms terms = { .mode = MODE_ROOTLESS, .is_warm = true };
+	keep_waiting(conn_fd);
+	send_terms(conn_fd, &terms);
+}
+
+TEST(a_loan_lasts_until_its_keeper_closes)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(grant);
+	int before = count_fds();
+	ASSERT_EQ(borrow(&keeper), 1);
+	ASSERT(keeper->loan_fd >= 0 && keeper->parked && keeper->is_warm);
+	ASSERT(fcntl(keeper->loan_fd, F_GETFD) & FD_CLOEXEC);
+	ASSERT_EQ(waitpid(pid, NULL, WNOHANG), 0);
+	keeper_close(keeper);
+	ASSERT_EQ(count_fds(), before);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void grant_nonsense(int conn_fd)
+{
+	const struct loan_terms terms = { .mode = MODE_NONE };
+	send_terms(conn_fd, &terms);
+}
+
+TEST(a_loan_that_makes_no_sense_is_an_error)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(grant_nonsense);
+	ASSERT_EQ(borrow(&keeper), -1);
+	ASSERT_EQ(err.code, ERR_BROKEN);
+	await_lender(pid);
+	policy_done(&policy);
+}
