@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hotcell languages and hotcell providers: what is here, and what would bring the rest. */
+#include <limits.h>
 #include <string.h>
 
 #include "base/own.h"
 #include "cli/cli.h"
 #include "engine/engine.h"
+#include "loan/loan.h"
 #include "provider/provider.h"
 #include "wire/json.h"
 
@@ -26,8 +28,25 @@ static struct json_object *strings_to_json(const struct strings *strings)
 	return json;
 }
 
+/* Whether cells are lent here. */
+static bool is_lent(void)
+{
+	char path[PATH_MAX];
+	loan_socket_path(path, sizeof(path));
+	auto_fd int fd = loan_connect(path);
+	return fd >= 0;
+}
+
+/* What stands ready where cells are lent: the interpreter as well, or the cell alone. */
+static const char *start_of(const struct language *language, bool is_lent)
+{
+	if (!is_lent)
+		return "cold";
+	return language->guest.count > 0 || language->started.count > 0 ? "warm" : "cell";
+}
+
 static struct json_object *language_to_json(
-	const struct language *language, const char *version, bool is_here)
+	const struct language *language, const char *version, bool is_here, const char *start)
 {
 	struct json_object *json = json_object_new_object();
 	json_put(json, "name", json_new_string(language->name));
@@ -39,7 +58,7 @@ static struct json_object *language_to_json(
 	json_put(json, "path", json_new_string(path));
 	json_put(json, "compiled", json_object_new_boolean(language->compile.count > 0));
 	json_put(json, "available", json_object_new_boolean(is_here));
-	json_put(json, "warm", json_object_new_boolean(false));
+	json_put(json, "warm", json_object_new_boolean(strcmp(start, "warm") == 0));
 	json_put(json, "package", json_new_string(language->package));
 	json_put(json, "documentation", json_new_string(language->documentation));
 	json_put(json, "definition", json_new_string(language->dir));
@@ -53,21 +72,23 @@ static int print_languages(bool is_json, struct err *err)
 	auto_json struct json_object *list = json_object_new_array();
 	TRY(languages_load(&all, err));
 	spec_init(&spec);
+	bool has_lender = is_lent();
 	if (!is_json)
 		(void)printf("%-12s %-10s %-5s %s\n", "LANGUAGE", "VERSION", "START", "PROGRAM");
 	for (size_t i = 0; i < all.count; i++) {
 		const struct language *language = &all.items[i];
 		char version[32] = "";
 		auto_free char *path = path_of(language);
+		const char *start = start_of(language, has_lender);
 		bool is_here = !engine_missing_program(language, &spec);
 		/* some never tell, as dash does */
 		(void)engine_version(language, &spec, version, sizeof(version));
 		if (is_json)
 			(void)json_object_array_add(
-				list, language_to_json(language, version, is_here));
+				list, language_to_json(language, version, is_here, start));
 		else if (is_here)
 			(void)printf("%-12s %-10s %-5s %s\n", language->name,
-				version[0] ? version : "-", "cold", path);
+				version[0] ? version : "-", start, path);
 		else
 			(void)printf("%-12s %-10s %-5s missing: apt-get install %s\n",
 				language->name, "-", "-",
