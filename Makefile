@@ -242,6 +242,13 @@ $(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -lm
 
+# A test that has cells raised finds the zygote one directory above, as the soak does.
+$(BUILD)/tests/hotcell-zygote: $(BUILD)/hotcell-zygote
+	@mkdir -p $(@D)
+	$(Q)ln -sf ../hotcell-zygote $@
+
+$(addprefix $(BUILD)/tests/unit/test_keeper_,lend pool): | $(BUILD)/tests/hotcell-zygote
+
 $(unit_tests): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(unit_help)) $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -133,16 +133,20 @@ static bool make_room(struct lender *lender)
 static int find_pool(struct lender *lender, const char *text, size_t len, struct pool **ret_pool,
 	struct err *err)
 {
-	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
-		if (pool->len == len && memcmp(pool->text, text, len) == 0) {
-			*ret_pool = pool;
-			return 0;
-		}
+	/* the newest comes first: one that is lost may still have loans that end */
+	struct pool *pool = lender->pools;
+	while (pool && (pool->len != len || memcmp(pool->text, text, len) != 0))
+		pool = pool->next;
+	if (pool && !pool_is_lost(pool)) {
+		*ret_pool = pool;
+		return 0;
 	}
+	size_t floor = pool ? pool->floor : 0;
 	if (lender->pool_count >= POOLS_MAX && !make_room(lender))
 		return err_set(err, ERR_LIMIT, "cells of %d policies are in use: too many at once",
 			POOLS_MAX);
 	TRY(pool_open(text, len, (size_t)lender->options->most_parked, ret_pool, err));
+	pool_set_floor(*ret_pool, floor);
 	(*ret_pool)->next = lender->pools;
 	lender->pools = *ret_pool;
 	lender->pool_count++;
@@ -244,9 +248,7 @@ static void set_floor(struct lender *lender, const struct loan_message *message)
 		(void)fprintf(stderr, "hotcell-keeper: %s\n", err.text);
 		return;
 	}
-	pool->floor = message->number < pool->most ? message->number : pool->most;
-	if (pool->wanted < pool->floor)
-		pool->wanted = pool->floor;
+	pool_set_floor(pool, message->number);
 }
 
 static void lose_daemon(struct lender *lender, struct source *daemon)

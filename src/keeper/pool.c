@@ -51,6 +51,19 @@ void pool_close(struct pool *pool)
 	free(pool);
 }
 
+void pool_set_floor(struct pool *pool, size_t floor)
+{
+	pool->floor = floor < pool->most ? floor : pool->most;
+	if (pool->wanted < pool->floor)
+		pool->wanted = pool->floor;
+}
+
+bool pool_is_lost(const struct pool *pool)
+{
+	struct pollfd end = { .fd = pool->keeper->zygote.sock }; /* nothing else is waited for */
+	return poll(&end, 1, 0) > 0;
+}
+
 static bool is_alive(const struct cell *cell)
 {
 	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
@@ -128,7 +141,8 @@ bool pool_fill(struct pool *pool)
 {
 	struct err err = { 0 };
 	size_t lesser = 0;
-	if (pool->broken_us != 0 && clock_us() - pool->broken_us < BROKEN_PAUSE_US)
+	bool is_broken = pool->broken_us != 0 && clock_us() - pool->broken_us < BROKEN_PAUSE_US;
+	if (is_broken || pool_is_lost(pool))
 		return false;
 	if (has_lesser(pool, &lesser)) {
 		cell_free(pool->parked[lesser]);
@@ -150,7 +164,7 @@ bool pool_look(struct pool *pool, int64_t now_us)
 	if (pool->policy.form == FORM_GUEST)
 		keeper_renew_host(pool->keeper, &pool->policy.standing);
 	size_t needed = pool->taken > pool->peak ? pool->taken : pool->peak;
-	pool->peak = pool->taken > pool->peak ? pool->taken : (pool->peak * 7) / 8;
+	pool->peak = pool->taken >= pool->peak ? pool->taken : (pool->peak * 7) / 8;
 	pool->taken = 0;
 	if (needed < pool->floor)
 		needed = pool->floor;
@@ -158,5 +172,6 @@ bool pool_look(struct pool *pool, int64_t now_us)
 		pool->wanted--;
 	while (pool->parked_count > pool->wanted)
 		cell_free(pool->parked[--pool->parked_count]);
-	return pool->lent == 0 && pool->floor == 0 && now_us - pool->asked_us > UNUSED_US;
+	bool is_unused = pool->floor == 0 && now_us - pool->asked_us > UNUSED_US;
+	return pool->lent == 0 && (is_unused || pool_is_lost(pool));
 }

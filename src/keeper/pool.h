@@ -41,5 +41,11 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
  */
 bool pool_fill(struct pool *pool);
 
+/* So many should stand ready whatever the demand, as far as there may be. */
+void pool_set_floor(struct pool *pool, size_t floor);
+
+/* Whether its zygote died, and all its cells with it: nothing more will come of it. */
+bool pool_is_lost(const struct pool *pool);
+
 /* Once in a while: has demand changed? True: nobody needs this pool any more. */
 bool pool_look(struct pool *pool, int64_t now_us);

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Real cells, raised by the zygote's program. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/place.h"
+#include "keeper/pool.h"
+#include "keeper/terms.h"
+
+enum { MOST = 6, LATER_US = 301 * 1000000, DEATH_MS = 10000 };
+
+static struct err err;
+static struct policy policy;
+static struct pool *pool;
+static int fds_before;
+
+static int count_fds(void)
+{
+	int count = 0;
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Whether this machine can raise cells at all is not the pools' affair. */
+static void need_cells(void)
+{
+	struct keeper *keeper = NULL;
+	struct spec spec;
+	if (geteuid() != 0)
+		SKIP("not root");
+	spec_init(&spec);
+	if (keeper_open(&spec, NULL, KEEPER_RESIDENT, &keeper, &err) < 0 ||
+		keeper_park(keeper, &spec, false, FORM_GATE, &err) < 0)
+		SKIP(err.text);
+	keeper_close(keeper);
+	spec_done(&spec);
+}
+
+static void open_pool(size_t most)
+{
+	auto_free char *text = policy_to_json(&policy);
+	ASSERT(text);
+	ASSERT_OK(pool_open(text, strlen(text), most, &pool, &err));
+}
+
+static void set_up(size_t most)
+{
+	need_cells();
+	ASSERT(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	fds_before = count_fds();
+	policy_init(&policy);
+	open_pool(most);
+}
+
+static void tear_down(void)
+{
+	pool_close(pool);
+	policy_done(&policy);
+	ASSERT_EQ(count_fds(), fds_before);
+	ASSERT_EQ(waitpid(-1, NULL, 0), -1);
+	ASSERT_EQ(errno, ECHILD);
+}
+
+static size_t fill(void)
+{
+	size_t steps = 0;
+	while (pool_fill(pool))
+		ASSERT(++steps < 100);
+	return steps;
+}
+
+static struct cell *take(bool want_warm)
+{
+	struct cell *cell = NULL;
+	bool is_warm = !want_warm;
+	ASSERT_OK(pool_take(pool, &cell, &is_warm, &err));
+	ASSERT_EQ(is_warm, want_warm);
+	return cell;
+}
+
+/* As the lender does when a loan has ended. */
+static void bury(struct cell *cell)
+{
+	cell_free(cell);
+	pool->lent--;
+}
+
+static bool is_dead(int pidfd, int timeout_ms)
+{
+	struct pollfd death = { .fd = pidfd, .events = POLLIN };
+	return poll(&death, 1, timeout_ms) == 1;
+}
+
+static void kill_parked(size_t index)
+{
+	cell_strike(pool->parked[index]);
+	ASSERT(is_dead(pool->parked[index]->pidfd, DEATH_MS));
+}
+
+/* Hands the cell over as a lender does; what comes is the borrower's. */
+static struct keeper *lend_cell(const struct cell *cell)
+{
+	int ends[2];
+	struct loan_message message;
+	struct keeper *borrowed = NULL;
+	ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	ASSERT_EQ(terms_send(ends[0], cell, true), 0);
+	ASSERT_EQ(loan_receive(ends[1], &message), 1);
+	ASSERT_OK(terms_take(&message, &policy, &borrowed, &err));
+	loan_message_done(&message);
+	(void)close(ends[0]);
+	borrowed->loan_fd = ends[1];
+	return borrowed;
+}
+
+/* What `sh -c CODE` writes in the cell, or a guest that runs CODE; owned by the caller. */
+static int run_in(struct keeper *borrowed, const char *code, char **ret_text)
+{
+	struct result result;
+	struct strings argv = { 0 };
+	struct strings own_argv = { 0 };
+	strings_add(&argv, "/bin/sh");
+	strings_add(&argv, "-c");
+	strings_add(&argv, code);
+	strings_add(&own_argv, "main.py");
+	const struct task task = {
+		.spec = &policy.spec,
+		.argv = &argv,
+		.own_argv = &own_argv,
+		.program = policy.form == FORM_GUEST ? own_argv.items[0] : NULL,
+		.code = code,
+		.code_len = strlen(code),
+		.form = policy.form,
+		.outlet = { .fds = { -1, -1 } },
+		.interrupt_fd = -1,
+	};
+	result_init(&result);
+	int r = keeper_run(borrowed, &task, &result, NULL, &err);
+	if (r == 0)
+		*ret_text = xasprintf("%s:%s", run_status_names[result.status], result.out.text);
+	result_done(&result);
+	strings_done(&argv);
+	strings_done(&own_argv);
+	return r;
+}
+
+static void check_run(const struct cell *cell, const char *code, const char *want)
+{
+	auto_free char *text = NULL;
+	struct keeper *borrowed = lend_cell(cell);
+	ASSERT_OK(run_in(borrowed, code, &text));
+	ASSERT_STR(text, want);
+	keeper_close(borrowed);
+}
+
+/* ---- cells that stand ready -------------------------------------------------------------------
+ */
+
+TEST(cells_stand_ready_before_anybody_asks)
+{
+	set_up(MOST);
+	ASSERT_EQ(pool->parked_count, 0);
+	ASSERT_EQ(fill(), POOL_FIRST);
+	ASSERT_EQ(pool->parked_count, POOL_FIRST);
+	for (size_t i = 0; i < pool->parked_count; i++)
+		ASSERT(!is_dead(pool->parked[i]->pidfd, 0));
+	ASSERT(pool->parked[0]->slot.number != pool->parked[1]->slot.number);
+	ASSERT(pool->parked[0]->page->plan.uid != pool->parked[1]->page->plan.uid);
+	struct cell *cell = take(true);
+	check_run(cell, "echo $HOME", "ok:/home/user\n");
+	bury(cell);
+	ASSERT_EQ(pool->missed, 0);
+	ASSERT_EQ(pool->served, 1);
+	tear_down();
+}
+
+TEST(a_cell_is_handed_out_once_and_runs_one_task)
+{
+	auto_free char *text = NULL;
+	set_up(MOST);
+	(void)fill();
+	struct cell *first = take(true);
+	struct cell *second = take(true);
+	struct cell *third = take(false);
+	ASSERT_EQ(pool->parked_count, 0);
+	ASSERT_EQ(pool->lent, 3);
+	ASSERT(first != second && second != third && first != third);
+	struct keeper *borrowed = lend_cell(first);
+	ASSERT_OK(run_in(borrowed, "echo 1 >x", &text));
+	ASSERT_FAIL(run_in(borrowed, "cat x", &text), ERR_BROKEN);
+	ASSERT_HAS(err.text, "for one run");
+	keeper_close(borrowed);
+	check_run(second, "ls; echo 2", "ok:2\n");
+	check_run(third, "ls; echo 3", "ok:3\n");
+	bury(first);
+	bury(second);
+	bury(third);
+	tear_down();
+}
+
+TEST(a_cell_that_died_while_parked_is_not_handed_out)
+{
+	set_up(MOST);
+	pool->wanted = 3;
+	(void)fill();
+	struct cell *alive = pool->parked[0];
+	kill_parked(1);
+	kill_parked(2);
+	ASSERT(take(true) == alive);
+	ASSERT_EQ(pool->parked_count, 0);
+	check_run(alive, "echo 1", "ok:1\n");
+	bury(alive);
+	(void)fill();
+	for (size_t i = 0; i < pool->parked_count; i++)
+		kill_parked(i);
+	struct cell *fresh = take(false);
+	check_run(fresh, "echo 2", "ok:2\n");
+	bury(fresh);
+	tear_down();
+}
+
+TEST(a_cell_whose_program_ended_before_its_job_is_not_handed_out)
+{
+	need_cells();
+	fds_before = count_fds();
+	policy_init(&policy);
+	policy.form = FORM_STARTED;
+	strings_add(&policy.standing, "/bin/true");
+	open_pool(MOST);
+	(void)fill();
+	for (size_t i = 0; i < pool->parked_count; i++)
+		ASSERT(is_dead(pool->parked[i]->pidfd, DEATH_MS));
+	struct cell *cell = take(false);
+	ASSERT_EQ(cell->walls.form, FORM_GATE);
+	check_run(cell, "echo 1", "ok:1\n");
+	bury(cell);
+	tear_down();
+}
+
+/* It reads the head of a frame, which tells it that there is a job. */
+TEST(a_started_program_gets_its_job_while_it_waits)
+{
+	need_cells();
+	fds_before = count_fds();
+	policy_init(&policy);
+	policy.form = FORM_STARTED;
+	strings_add(&policy.standing, "/bin/sh");
+	strings_add(&policy.standing, "-c");
+	strings_add(&policy.standing, "head -c 4 <&3 >/dev/null; echo had a job");
+	open_pool(MOST);
+	(void)fill();
+	struct cell *cell = take(true);
+	ASSERT_EQ(cell->walls.form, FORM_STARTED);
+	check_run(cell, "exit 3", "ok:had a job\n");
+	bury(cell);
+	tear_down();
+}
+
+/* ---- guests -----------------------------------------------------------------------------------
+ */
+
+/* The runtime is beside the programs, in the directory above that of all tests. */
+static void set_up_guests(void)
+{
+	char self[PATH_MAX];
+	need_cells();
+	ASSERT_OK(place_program("hotcell-zygote", self, sizeof(self), &err));
+	*strrchr(self, '/') = '\0';
+	auto_free char *module = xasprintf("%s/../runtimes/python/_hotcell.abi3.so", self);
+	if (access(module, R_OK) < 0 || access("/usr/bin/python3", X_OK) < 0)
+		SKIP("no module for Python here");
+	fds_before = count_fds();
+	policy_init(&policy);
+	policy.form = FORM_GUEST;
+	policy.runtime = xasprintf("%s/../runtimes/python", self);
+	auto_free char *boot = xasprintf("%s/boot.py", policy.runtime);
+	strings_add(&policy.standing, "/usr/bin/python3");
+	strings_add(&policy.standing, boot);
+	open_pool(MOST);
+}
+
+static void await_host(void)
+{
+	int64_t deadline_us = clock_us() + DEATH_MS * 1000;
+	while (!keeper_is_host(pool->keeper)) {
+		ASSERT(clock_us() < deadline_us);
+		(void)poll(NULL, 0, 2);
+	}
+}
+
+TEST(cells_raised_while_the_interpreter_loads_give_way_to_guests)
+{
+	set_up_guests();
+	ASSERT_EQ(kill(pool->keeper->host.zygote.pid, SIGSTOP), 0);
+	if (keeper_is_host(pool->keeper))
+		SKIP("the interpreter was faster than the test");
+	ASSERT(pool_fill(pool));
+	ASSERT_EQ(pool->parked[0]->walls.form, FORM_GATE);
+	ASSERT_EQ(kill(pool->keeper->host.zygote.pid, SIGCONT), 0);
+	await_host();
+	(void)fill();
+	ASSERT_EQ(pool->parked_count, POOL_FIRST);
+	for (size_t i = 0; i < pool->parked_count; i++)
+		ASSERT_EQ(pool->parked[i]->walls.form, FORM_GUEST);
+	struct cell *cell = take(true);
+	check_run(cell, "print(1)", "ok:1\n");
+	bury(cell);
+	tear_down();
+}
+
+TEST(a_guest_that_is_forked_on_demand_is_warm)
+{
+	set_up_guests();
+	await_host();
+	struct cell *cell = take(true);
+	ASSERT_EQ(cell->walls.form, FORM_GUEST);
+	ASSERT_EQ(pool->missed, 1);
+	check_run(cell, "print(2)", "ok:2\n");
+	bury(cell);
+	tear_down();
+}
+
+TEST(without_its_interpreter_a_pool_still_lends_cells)
+{
+	set_up_guests();
+	await_host();
+	auto_fd int pidfd = pidfd_open(pool->keeper->host.zygote.pid, 0);
+	ASSERT_EQ(kill(pool->keeper->host.zygote.pid, SIGKILL), 0);
+	ASSERT(is_dead(pidfd, DEATH_MS));
+	struct cell *cell = take(false);
+	ASSERT_EQ(cell->walls.form, FORM_GATE);
+	check_run(cell, "echo $0", "ok:/bin/sh\n");
+	bury(cell);
+	own_close(&pidfd);
+	tear_down();
+}
+
+/* ---- how many ---------------------------------------------------------------------------------
+ */
+
+TEST(a_miss_doubles_what_is_wanted_up_to_the_most)
+{
+	static const size_t wanted[] = { 4, MOST, MOST };
+	set_up(MOST);
+	ASSERT_EQ(pool->wanted, POOL_FIRST);
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+		bury(take(false));
+		ASSERT_EQ(pool->wanted, wanted[i]);
+		ASSERT_EQ(pool->missed, i + 1);
+	}
+	(void)fill();
+	ASSERT_EQ(pool->parked_count, MOST);
+	ASSERT(!pool_fill(pool));
+	bury(take(true));
+	ASSERT_EQ(pool->wanted, MOST);
+	ASSERT_EQ(pool->missed, COUNT_OF(wanted));
+	tear_down();
+}
+
+TEST(a_pool_that_may_keep_none_still_serves)
+{
+	set_up(0);
+	ASSERT_EQ(pool->wanted, 0);
+	ASSERT(!pool_fill(pool));
+	bury(take(false));
+	ASSERT_EQ(pool->wanted, 0);
+	ASSERT(!pool_look(pool, clock_us()));
+	tear_down();
+}
+
+TEST(quiet_times_lower_what_is_wanted_to_none_and_one_request_brings_it_back)
+{
+	set_up(MOST);
+	(void)fill();
+	ASSERT(!pool_look(pool, clock_us()));
+	ASSERT_EQ(pool->wanted, 1);
+	ASSERT_EQ(pool->parked_count, 1);
+	ASSERT(!pool_look(pool, clock_us()));
+	ASSERT(!pool_look(pool, clock_us()));
+	ASSERT_EQ(pool->wanted, 0);
+	ASSERT_EQ(pool->parked_count, 0);
+	ASSERT(!pool_fill(pool));
+	bury(take(false));
+	ASSERT_EQ(pool->wanted, 1);
+	ASSERT(pool_fill(pool));
+	tear_down();
+}
+
+TEST(demand_keeps_what_it_needs)
+{
+	set_up(MOST);
+	pool->wanted = MOST;
+	for (int look = 0; look < 8; look++) {
+		(void)fill();
+		for (int i = 0; i < 3; i++)
+			bury(take(true));
+		(void)pool_look(pool, clock_us());
+		ASSERT_EQ(pool->taken, 0);
+	}
+	ASSERT_EQ(pool->wanted, 3);
+	ASSERT_EQ(pool->missed, 0);
+	/* it is remembered for a while */
+	(void)pool_look(pool, clock_us());
+	ASSERT_EQ(pool->wanted, 3);
+	for (int look = 0; look < 20; look++)
+		(void)pool_look(pool, clock_us());
+	ASSERT_EQ(pool->wanted, 0);
+	tear_down();
+}
+
+TEST(the_floor_is_kept_whatever_the_demand)
+{
+	set_up(MOST);
+	pool_set_floor(pool, MOST + 1);
+	ASSERT_EQ(pool->floor, MOST);
+	ASSERT_EQ(pool->wanted, MOST);
+	pool_set_floor(pool, 2);
+	ASSERT_EQ(pool->wanted, MOST); /* it falls with time */
+	(void)fill();
+	for (int look = 0; look < 8; look++)
+		ASSERT(!pool_look(pool, clock_us() + LATER_US));
+	ASSERT_EQ(pool->wanted, 2);
+	ASSERT_EQ(pool->parked_count, 2);
+	ASSERT(!is_dead(pool->parked[0]->pidfd, 0) && !is_dead(pool->parked[1]->pidfd, 0));
+	tear_down();
+}
+
+TEST(a_pool_that_nobody_asks_for_a_while_is_not_needed)
+{
+	set_up(MOST);
+	ASSERT(!pool_look(pool, clock_us()));
+	ASSERT(pool_look(pool, clock_us() + LATER_US));
+	struct cell *cell = take(false);
+	ASSERT(!pool_look(pool, clock_us() + LATER_US)); /* something of it is out */
+	bury(cell);
+	ASSERT(pool_look(pool, clock_us() + LATER_US));
+	tear_down();
+}
+
+/* ---- what goes wrong --------------------------------------------------------------------------
+ */
+
+TEST(a_policy_that_cannot_be_raised_opens_no_pool)
+{
+	static const char *const texts[] = { "", "{\"form\":\"other\"}",
+		"{\"spec\":{\"ro\":[\"/none/such:/mnt/a\"]}}",
+		"{\"spec\":{\"require\":[\"nothing\"]}}",
+		"{\"form\":\"guest\",\"standing\":[\"/none/such\"]}" };
+	need_cells();
+	int before = count_fds();
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		if (pool_open(texts[i], strlen(texts[i]), MOST, &pool, &err) == 0)
+			FAIL("%s opened a pool", texts[i]);
+		ASSERT(err.text[0]);
+		ASSERT(!pool);
+	}
+	ASSERT_EQ(count_fds(), before);
+	ASSERT_EQ(waitpid(-1, NULL, 0), -1);
+}
+
+/* Its cells died with it, and it will not come back. */
+TEST(a_pool_whose_zygote_died_is_lost)
+{
+	struct cell *cell = NULL;
+	bool is_warm = false;
+	set_up(MOST);
+	pool_set_floor(pool, 1);
+	(void)fill();
+	ASSERT(!pool_is_lost(pool));
+	struct cell *lent = take(true);
+	ASSERT_EQ(kill(pool->keeper->zygote.pid, SIGKILL), 0);
+	ASSERT(is_dead(lent->pidfd, DEATH_MS));
+	ASSERT(is_dead(pool->parked[0]->pidfd, DEATH_MS));
+	ASSERT(pool_is_lost(pool));
+	ASSERT_EQ(pool_take(pool, &cell, &is_warm, &err), -1);
+	ASSERT(!pool_fill(pool));
+	ASSERT(!pool_look(pool, clock_us()));
+	bury(lent);
+	ASSERT(pool_look(pool, clock_us()));
+	tear_down();
+}
+
+/* ---- what is left -----------------------------------------------------------------------------
+ */
+
+static size_t count_groups(const struct cgroup_site *site, const char *name)
+{
+	struct stat st;
+	size_t count = 0;
+	for (size_t i = 0; i < site->place_count; i++)
+		count += fstatat(site->places[i].parent_fd, name, &st, 0) == 0;
+	return count;
+}
+
+TEST(a_closed_pool_leaves_nothing)
+{
+	int pidfds[MOST], numbers[MOST];
+	char names[MOST][32];
+	struct cgroup_site site;
+	size_t looked_at = 0;
+	set_up(MOST);
+	pool->wanted = MOST;
+	(void)fill();
+	for (size_t i = 0; i < MOST; i++) {
+		const struct cell *cell = pool->parked[i];
+		pidfds[i] = fcntl(cell->pidfd, F_DUPFD_CLOEXEC, 3);
+		numbers[i] = cell->slot.number;
+		(void)snprintf(names[i], sizeof(names[i]), "%s", cell->group.name);
+	}
+	fds_before += MOST;
+	tear_down();
+	cgroup_find(&site, true);
+	for (size_t i = 0; i < MOST; i++) {
+		struct slot slot;
+		ASSERT(is_dead(pidfds[i], 0));
+		if (!slot_take_number(&slot, numbers[i]))
+			continue; /* somebody else's cell has it now */
+		ASSERT_EQ(count_groups(&site, names[i]), 0);
+		slot_free(&slot);
+		looked_at++;
+	}
+	ASSERT(looked_at > 0);
+	cgroup_site_done(&site);
+}
