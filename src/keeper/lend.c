@@ -294,6 +294,7 @@ static void greet_daemon(struct lender *lender)
 {
 	uid_t uid = 0;
 	pid_t pid = 0;
+	/* cppcheck-suppress nullPointer ; a daemon has no address to tell */
 	int fd = accept4(lender->listener.fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return;

@@ -147,11 +147,17 @@ char *policy_to_json(const struct policy *policy)
 /* ---- in ---------------------------------------------------------------------------------------
  */
 
+static int check_text(struct json_object *value, const char *key, struct err *err)
+{
+	if (json_object_is_type(value, json_type_string))
+		return 0;
+	return err_set(
+		err, ERR_INVALID, "policy: '%s' must be a string, not %s", key, json_kind(value));
+}
+
 static int read_text(struct json_object *value, const char *key, char **ret_text, struct err *err)
 {
-	if (!json_object_is_type(value, json_type_string))
-		return err_set(err, ERR_INVALID, "policy: '%s' must be a string, not %s", key,
-			json_kind(value));
+	TRY(check_text(value, key, err));
 	free(*ret_text);
 	*ret_text = xstrdup(json_object_get_string(value));
 	return 0;
@@ -177,8 +183,8 @@ static int check_pairs(const struct pairs *list, struct err *err)
 static int read_form(struct json_object *value, enum cell_form *ret_form, struct err *err)
 {
 	char quote[QUOTE_SIZE];
-	auto_free char *name = NULL;
-	TRY(read_text(value, "form", &name, err));
+	TRY(check_text(value, "form", err));
+	const char *name = json_object_get_string(value);
 	for (int i = 0; i < CELL_FORM_COUNT; i++) {
 		if (strcmp(name, cell_form_names[i]) != 0)
 			continue;
@@ -197,9 +203,9 @@ static int read_strings(
 		return err_set(err, ERR_INVALID, "policy: '%s' must be an array of at most %d", key,
 			LIMIT_NAMES);
 	for (size_t i = 0; i < json_object_array_length(value); i++) {
-		auto_free char *text = NULL;
-		TRY(read_text(json_object_array_get_idx(value, i), key, &text, err));
-		strings_add(list, text);
+		struct json_object *item = json_object_array_get_idx(value, i);
+		TRY(check_text(item, key, err));
+		strings_add(list, json_object_get_string(item));
 	}
 	return 0;
 }
