@@ -153,6 +153,14 @@ static int find_pool(struct lender *lender, const char *text, size_t len, struct
 	return 0;
 }
 
+static void bury(struct lender *lender, struct source *loan)
+{
+	loan->pool->lent--;
+	cell_free(loan->cell);
+	drop_source(lender, &lender->loans, loan);
+	lender->loan_count--;
+}
+
 /* The client is gone, or has what it wanted. */
 static void end_loan(struct lender *lender, struct source *loan)
 {
@@ -160,16 +168,8 @@ static void end_loan(struct lender *lender, struct source *loan)
 	cell_strike(loan->cell);
 	loan->kind = SOURCE_DEATH;
 	loan->fd = fcntl(loan->cell->pidfd, F_DUPFD_CLOEXEC, 3);
-	if (loan->fd >= 0)
-		(void)watch(lender, loan, EPOLLIN);
-}
-
-static void bury(struct lender *lender, struct source *loan)
-{
-	loan->pool->lent--;
-	cell_free(loan->cell);
-	drop_source(lender, &lender->loans, loan);
-	lender->loan_count--;
+	if (loan->fd < 0 || watch(lender, loan, EPOLLIN) < 0)
+		bury(lender, loan); /* and wait for its death here */
 }
 
 static int grant(
