@@ -8,7 +8,7 @@
 #include "model/result.h"
 #include "model/units.h"
 
-enum { MOST_PARKED = 64, MOST_PARKED_MAX = 4000, LINGER_SECONDS = 60, LINGER_MAX = 86400 };
+enum { MOST_PARKED = 64, LINGER_SECONDS = 60, LINGER_MAX = 86400 };
 
 static int fail(const struct err *err)
 {
@@ -39,8 +39,8 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 		if (c == 's')
 			options->socket = optarg;
 		else if (c == 'p')
-			TRY(read_count("--parked", optarg, 0, MOST_PARKED_MAX,
-				&options->most_parked, err));
+			TRY(read_count(
+				"--parked", optarg, 0, LIMIT_PARKED, &options->most_parked, err));
 		else if (c == 'l')
 			TRY(read_count(
 				"--linger", optarg, 0, LINGER_MAX, &options->linger_seconds, err));

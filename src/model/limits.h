@@ -32,5 +32,6 @@ enum {
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
 	LIMIT_BOOK_BYTES = 256 << 10,    /* what is known about one language's errors */
 	LIMIT_LOANS = 4096,              /* cells a daemon lends at once */
+	LIMIT_PARKED = 4000,             /* cells that stand ready */
 	LIMIT_QUEUE = 4096,              /* clients who wait for one */
 };

@@ -91,7 +91,10 @@ static void start_keeper(struct server *server)
 {
 	struct link *link = &server->link;
 	struct err err = { 0 };
-	char *const args[] = { (char *)"hotcell-keeper", (char *)"--socket", link->path, NULL };
+	char parked[32];
+	(void)snprintf(parked, sizeof(parked), "%lld", (long long)server->settings.parked);
+	char *const args[] = { (char *)"hotcell-keeper", (char *)"--socket", link->path,
+		(char *)"--parked", parked, NULL };
 	if (loan_start("hotcell-keeper", args, true, &link->child, &err) < 0) {
 		link->child = -1;
 		give_up(server, &err);
@@ -140,6 +143,7 @@ static void take_message(struct server *server, struct loan_message *message)
 			server_log("took over %zu cells that are lent", server->running);
 		server_set_ready(server);
 		admit_next(server);
+		warm_up(server, server->settings.warm);
 	} else if (message->kind == LOAN_INFO) {
 		status_answer(server, message->text, message->len);
 	}

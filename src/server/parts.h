@@ -104,6 +104,9 @@ void admit_refuse_all(struct server *server, const struct err *err);
 void admit_tell(struct server *server, int64_t now_us); /* those who wait, where they are */
 void admit_note_change(struct server *server);
 
+/* warm.c */
+void warm_up(struct server *server, const char *list);
+
 /* link.c */
 void link_open(struct server *server);
 void link_tick(struct server *server, int64_t now_us);

@@ -16,6 +16,8 @@ struct server_settings {
 	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
 	int64_t concurrency;     /* most loans at once */
 	int64_t queue;           /* most who wait for one */
+	int64_t parked;          /* most cells that stand ready */
+	const char *warm;        /* borrowed; what does from the beginning */
 	int64_t idle_s;          /* on demand: leaves after so long without a client */
 	bool is_on_demand;
 	bool has_idle; /* it was given */
@@ -39,6 +41,9 @@ int server_settings_set(
 
 /* Whether they fit together. */
 int server_settings_check(const struct server_settings *settings, struct err *err);
+
+/* Whether the value of --warm makes sense. */
+int warm_check(const char *list, struct err *err);
 
 /* Serves until it is told to end (SIGTERM, SIGINT, SIGHUP) or, on demand, not needed. */
 int server_run(const struct server_settings *settings, struct err *err);

@@ -11,7 +11,7 @@
 #include "server/server.h"
 #include "wire/utf8.h"
 
-enum { IDLE_S = 300, QUEUE = 256, LOANS_PER_CPU = 4 };
+enum { IDLE_S = 300, QUEUE = 256, PARKED = 64, LOANS_PER_CPU = 4 };
 
 /* What each option sets; the words for it are in the table below. */
 static const struct number {
@@ -22,6 +22,7 @@ static const struct number {
 	/* clang-format off */
 	{ "concurrency", offsetof(struct server_settings, concurrency), 1, LIMIT_LOANS },
 	{ "queue",       offsetof(struct server_settings, queue),       0, LIMIT_QUEUE },
+	{ "parked",      offsetof(struct server_settings, parked),      0, LIMIT_PARKED },
 	{ "idle",        offsetof(struct server_settings, idle_s),      1, 30 * 86400 },
 	/* clang-format on */
 };
@@ -33,6 +34,10 @@ const struct server_option server_options[] = {
 	{ "listen", "ADDR:PORT", "serve HTTP there too; not yet" },
 	{ "concurrency", "N", "most cells lent at once [4 for each CPU]" },
 	{ "queue", "N", "most clients who wait for one; more are refused [256]" },
+	{ "parked", "N", "most cells that stand ready [64]" },
+	{ "warm", "NAME[=N],…",
+		"languages whose cells stand ready before anybody asks, and how many of each "
+		"[python=2]" },
 	{ "on-demand", NULL, "leave when nobody has needed it for a while" },
 	{ "idle", "SEC", "with --on-demand: how long that is, in seconds [300]" },
 };
@@ -45,6 +50,8 @@ void server_settings_init(struct server_settings *settings)
 	*settings = (struct server_settings){
 		.concurrency = LOANS_PER_CPU * (is_known ? CPU_COUNT(&cpus) : 1),
 		.queue = QUEUE,
+		.parked = PARKED,
+		.warm = "python",
 		.idle_s = IDLE_S,
 	};
 }
@@ -75,7 +82,10 @@ int server_settings_set(
 		}
 	if (strcmp(flag, "on-demand") == 0)
 		settings->is_on_demand = true;
-	else if (strcmp(flag, "socket") == 0 && value[0])
+	else if (strcmp(flag, "warm") == 0) {
+		settings->warm = value;
+		return warm_check(value, err);
+	} else if (strcmp(flag, "socket") == 0 && value[0])
 		settings->socket_path = value;
 	else if (strcmp(flag, "socket") == 0)
 		return err_set(err, ERR_INVALID, "--socket: the path is empty");
