@@ -102,6 +102,15 @@ static void end_for(struct cell *cell, enum cell_cause cause)
 		cell->cause = cause;
 }
 
+/* What waits to be written where this stream goes. Where both go to one place they wait in one
+ * line, or their pieces would mix. */
+static struct buf *pending_of(struct cell *cell, int stream)
+{
+	const struct outlet *outlet = &cell->task->outlet;
+	bool is_shared = outlet->fds[STREAM_OUT] == outlet->fds[STREAM_ERR];
+	return &cell->pending[is_shared ? STREAM_OUT : stream];
+}
+
 static void read_stream(struct cell *cell, int stream)
 {
 	char chunk[65536];
@@ -115,14 +124,14 @@ static void read_stream(struct cell *cell, int stream)
 	}
 	capture_add(&cell->captures[stream], chunk, (size_t)n);
 	if (outlet->fds[stream] >= 0 && outlet->render)
-		outlet->render(outlet->context, stream, chunk, (size_t)n, &cell->pending[stream]);
+		outlet->render(outlet->context, stream, chunk, (size_t)n, pending_of(cell, stream));
 	if (cell->captures[stream].total > cell->task->spec->output_limit)
 		end_for(cell, CAUSE_OUTPUT);
 }
 
 static void write_outlet(struct cell *cell, int stream)
 {
-	struct buf *pending = &cell->pending[stream];
+	struct buf *pending = pending_of(cell, stream);
 	size_t len = pending->len < OUTLET_CHUNK ? pending->len : OUTLET_CHUNK;
 	ssize_t n = write(cell->task->outlet.fds[stream], pending->data, len);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -253,7 +262,7 @@ enum wait_slot {
 	WAIT_SLOT_COUNT,
 };
 
-static void prepare_wait(const struct cell *cell, struct pollfd *fds)
+static void prepare_wait(struct cell *cell, struct pollfd *fds)
 {
 	const struct outlet *outlet = &cell->task->outlet;
 	for (int i = 0; i < WAIT_SLOT_COUNT; i++)
@@ -268,9 +277,10 @@ static void prepare_wait(const struct cell *cell, struct pollfd *fds)
 	fds[WAIT_OOM].fd = cell->has_group ? cell->group.oom_fd : -1;
 	fds[WAIT_INTERRUPT].fd = cell->task->interrupt_fd;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
-		bool is_behind = cell->pending[stream].len > 0;
+		bool is_behind = pending_of(cell, stream)->len > 0;
+		bool has_pending = cell->pending[stream].len > 0;
 		fds[WAIT_OUT + stream].fd = is_behind ? -1 : cell->out_fds[stream];
-		fds[WAIT_OUTLET_OUT + stream].fd = is_behind ? outlet->fds[stream] : -1;
+		fds[WAIT_OUTLET_OUT + stream].fd = has_pending ? outlet->fds[stream] : -1;
 		fds[WAIT_OUTLET_OUT + stream].events = POLLOUT;
 	}
 	/* one who does not listen is not talked to: what a cell says waits in the socket */
@@ -293,7 +303,7 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 	if (fds[WAIT_GATE].revents)
 		hear_gate(cell);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
-		if (fds[WAIT_OUT + stream].revents)
+		if (fds[WAIT_OUT + stream].revents && pending_of(cell, stream)->len == 0)
 			read_stream(cell, stream);
 		if (fds[WAIT_OUTLET_OUT + stream].revents)
 			write_outlet(cell, stream);
@@ -405,7 +415,7 @@ void cell_kill(struct cell *cell)
 /* Waits for a slow reader, unless we are told to stop. */
 static void flush(struct cell *cell, int stream)
 {
-	while (cell->pending[stream].len > 0) {
+	while (pending_of(cell, stream)->len > 0) {
 		struct pollfd fds[] = {
 			{ .fd = cell->task->outlet.fds[stream], .events = POLLOUT },
 			{ .fd = cell->task->interrupt_fd, .events = POLLIN },
@@ -415,7 +425,7 @@ static void flush(struct cell *cell, int stream)
 		if (fds[0].revents)
 			write_outlet(cell, stream);
 		else if (fds[1].revents)
-			cell->pending[stream].len = 0;
+			pending_of(cell, stream)->len = 0;
 	}
 }
 

@@ -51,6 +51,19 @@ def events_order(person):
     equal(events[-1]["data"]["stdout"], "0\n1\n2\n", "stdout of the result")
 
 
+@claim("much output on both streams at once stays whole events in their order")
+def events_whole(person):
+    code = ("import os, threading\n"
+            "def say(fd, byte):\n"
+            "    for _ in range(9): os.write(fd, byte * 60000)\n"
+            "threads = [threading.Thread(target=say, args=a) for a in ((1, b'o'), (2, b'e'))]\n"
+            "for t in threads: t.start()\n"
+            "for t in threads: t.join()")
+    events = stream(person, "-c", code)
+    equal(text_of(events, "stdout"), "o" * 540000, "stdout in events")
+    equal(text_of(events, "stderr"), "e" * 540000, "stderr in events")
+
+
 @claim("an event arrives while the program still runs")
 def events_early(person):
     # it prints, then waits for an answer that only comes when the event has arrived
