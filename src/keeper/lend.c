@@ -203,6 +203,15 @@ static void answer_ask(struct lender *lender, struct loan_message *ask)
 /* ---- the daemon -------------------------------------------------------------------------------
  */
 
+/* Of those that stand ready, how many are of the form that was asked for, none lesser. */
+static size_t whole_count(const struct pool *pool)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < pool->parked_count; i++)
+		count += pool->parked[i]->walls.form == pool->policy.form;
+	return count;
+}
+
 static struct json_object *describe_pool(const struct pool *pool)
 {
 	struct json_object *json = json_object_new_object();
@@ -210,6 +219,7 @@ static struct json_object *describe_pool(const struct pool *pool)
 	json_put(json, "runtime", json_new_string(runtime ? runtime + 1 : NULL));
 	json_put(json, "form", json_new_string(cell_form_names[pool->policy.form]));
 	json_put(json, "parked", json_object_new_int64((int64_t)pool->parked_count));
+	json_put(json, "whole", json_object_new_int64((int64_t)whole_count(pool)));
 	json_put(json, "wanted", json_object_new_int64((int64_t)pool->wanted));
 	json_put(json, "lent", json_object_new_int64((int64_t)pool->lent));
 	json_put(json, "served", json_object_new_int64((int64_t)pool->served));
