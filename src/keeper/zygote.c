@@ -27,7 +27,11 @@ static int spawn(const char *path, char *const argv[], char *const env[], int so
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
+	sigset_t ignored; /* by whoever lends cells, which is no concern of a program in them */
 	(void)sigemptyset(&none);
+	(void)sigemptyset(&ignored);
+	(void)sigaddset(&ignored, SIGHUP);
+	(void)sigaddset(&ignored, SIGPIPE);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawnattr_init(&attr);
 	int r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
@@ -40,7 +44,9 @@ static int spawn(const char *path, char *const argv[], char *const env[], int so
 	if (r == 0)
 		r = posix_spawnattr_setsigmask(&attr, &none);
 	if (r == 0)
-		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+		r = posix_spawnattr_setsigdefault(&attr, &ignored);
+	if (r == 0)
+		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	if (r == 0)
 		r = posix_spawn(ret_pid, path, &actions, &attr, argv, env);
 	(void)posix_spawn_file_actions_destroy(&actions);
