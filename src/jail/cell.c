@@ -73,13 +73,25 @@ int raise_no_nested_namespaces(struct raising *raising, struct err *err)
 	return r < 0 ? err_sys(err, -r, "forbid further user namespaces") : 0;
 }
 
-/* A tmpfs that hangs nowhere yet. */
-static int make_workspace(const struct plan *plan, int *ret_fd, struct err *err)
+/* One zygote's cells may each have a user of their own; the template's files name its own. */
+static bool has_own_users(const struct raising *raising)
+{
+	const struct plan *plan = &raising->page->plan;
+	const struct plan *template = &raising->template->base.plan;
+	return plan->uid != template->uid || plan->gid != template->gid;
+}
+
+/* A tmpfs that hangs nowhere yet. The room for files of ours comes on top of the cell's. */
+static int make_workspace(const struct raising *raising, int *ret_fd, struct err *err)
 {
 	char size[32];
 	char inodes[32];
-	(void)snprintf(size, sizeof(size), "%lld", (long long)plan->disk);
-	(void)snprintf(inodes, sizeof(inodes), "%lld", (long long)plan->inodes);
+	const struct plan *plan = &raising->page->plan;
+	int own_files = has_own_users(raising) ? USERS_FILES : 0;
+	(void)snprintf(size, sizeof(size), "%lld",
+		(long long)plan->disk + (long long)own_files * sysconf(_SC_PAGESIZE));
+	(void)snprintf(inodes, sizeof(inodes), "%lld",
+		(long long)plan->inodes + (own_files > 0 ? own_files + 1 : 0));
 	auto_fd int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs_fd < 0)
 		return err_sys(err, errno, "open tmpfs");
@@ -153,15 +165,13 @@ static int place_workspace(int workspace_fd, bool *ret_hangs, struct err *err)
 	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
 }
 
-/* One zygote's cells may each have a user of their own; the template's files name its own. */
-static int place_users(
-	int workspace_fd, const struct plan *plan, const struct plan *template, struct err *err)
+static int place_users(const struct raising *raising, int workspace_fd, struct err *err)
 {
-	if (plan->uid == template->uid && plan->gid == template->gid)
+	if (!has_own_users(raising))
 		return 0;
 	if (mkdirat(workspace_fd, "etc", 0755) < 0)
 		return err_sys(err, errno, "create the workspace's 'etc'");
-	TRY(make_users(workspace_fd, plan, err));
+	TRY(make_users(workspace_fd, &raising->page->plan, err));
 	TRY(bind_tree(workspace_fd, "etc/passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
 	return bind_tree(workspace_fd, "etc/group", "/etc/group", MOUNT_ATTR_RDONLY, err);
 }
@@ -265,10 +275,10 @@ int raise_workspace(struct raising *raising, struct err *err)
 	memset(waiting, -1, sizeof(waiting));
 	(void)umask(0022);
 	TRY(take_waiting(raising->template, waiting, err));
-	TRY(make_workspace(plan, &fd, err));
+	TRY(make_workspace(raising, &fd, err));
 	TRY(fill_workspace(fd, plan, err));
 	TRY(place_workspace(fd, &hangs, err));
-	TRY(place_users(fd, plan, &raising->template->base.plan, err));
+	TRY(place_users(raising, fd, err));
 	TRY(place_waiting(raising, waiting, err));
 	if (hangs)
 		TRY(take_down(&fd, err));

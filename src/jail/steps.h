@@ -21,6 +21,7 @@ int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err);
 
 /* template.c: writes etc/passwd and etc/group beneath `dir_fd`. */
+enum { USERS_FILES = 2 };
 int make_users(int dir_fd, const struct plan *plan, struct err *err);
 
 /* cell.c */
