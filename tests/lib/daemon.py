@@ -182,6 +182,15 @@ class Daemon:
 
         wait_until(is_so, f"{wanted}")
 
+    def settle(self):
+        """Until nothing is lent and every pool has what it wants, in the form that was asked for."""
+        def is_settled():
+            keeper = self.status()["keeper"]
+            return keeper and keeper["lent"] == 0 and all(
+                pool["whole"] == pool["parked"] >= pool["wanted"] for pool in keeper["pools"])
+
+        wait_until(is_settled, "cells to stand ready")
+
     def keeper_pid(self):
         return self.status()["keeper"]["pid"]
 

@@ -139,6 +139,7 @@ class Person:
         self.dir = None  # a fresh one for each test
         self.dir_count = 0
         self.started = []  # what one test started, to be ended with it
+        self.kept = []  # what many tests use, to be ended with the suite
 
     def make_dir(self, name, mode=0o755):
         path = os.path.join(self.place, name)
@@ -190,6 +191,12 @@ class Person:
                     with contextlib.suppress(OSError):
                         stream.close()
         self.started = []
+
+    def keep(self, server):
+        """For what has end() and a process that the next tests need, too."""
+        self.started.remove(server.process)
+        self.kept.append(server)
+        return server
 
     def call(self, *args, stdin=b"", timeout=HUNG_AFTER, **kwargs):
         """Runs any hotcell command to its end."""
@@ -629,6 +636,8 @@ def main(patterns):
     try:
         suite.run(people, patterns)
     finally:
+        for server in (server for person in people.values() for server in person.kept):
+            server.end()
         dismiss(people)
         if "KEEP" not in os.environ:
             shutil.rmtree(place, ignore_errors=True)
