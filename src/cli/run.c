@@ -352,6 +352,7 @@ static int run_spec(struct run_line *line)
 	choose_outlet(line, &rendering, &wishes.outlet);
 	int told = 0;
 	int r = engine_run(&line->spec, &wishes, &result, &report, &rest, &err);
+	tell_begun(&rendering); /* who follows a run hears of its beginning, also of a failed one */
 	forget_interrupts(wishes.interrupt_fd);
 	progress_erase(&rendering.progress);
 	finish_rendering(&rendering, line->is_stream, wishes.interrupt_fd);

@@ -78,6 +78,11 @@ static int find_lender(void)
 int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	struct keeper **ret_keeper, struct err *err)
 {
+	enum jail_mode mode = machine_mode();
+	/* given directories are mapped to one user when they are mounted, and as root each cell of
+	 * a pool has a user of its own */
+	if (mode == MODE_ROOT && policy->spec.ro.count + policy->spec.rw.count > 0)
+		return 0;
 	auto_fd int conn_fd = find_lender();
 	if (conn_fd < 0)
 		return 0;
@@ -85,7 +90,12 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	if (!text || loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
 		return 0;
 	int r = await_answer(conn_fd, policy, borrower, ret_keeper, err);
-	if (r == 1)
-		(*ret_keeper)->loan_fd = take_fd(&conn_fd);
-	return r;
+	if (r != 1)
+		return r;
+	(*ret_keeper)->loan_fd = take_fd(&conn_fd);
+	if ((*ret_keeper)->mode == mode)
+		return 1;
+	/* root's cell for one who is root only in a user namespace: nothing of it is ours to use */
+	keeper_close(take_ptr(ret_keeper));
+	return 0;
 }
