@@ -7,6 +7,7 @@
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
 #   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
 #   the daemon             src/server/*.c       -> $(BUILD)/hotcelld
+#   the benchmark          bench/               -> $(BUILD)/hotcell-bench, $(BUILD)/bench/
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
@@ -52,14 +53,14 @@ fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
 soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
-bench_src   := $(sort $(wildcard bench/*.c))
+bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 lib          := $(BUILD)/libhotcell.a
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
-	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld
+	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-bench
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
@@ -67,7 +68,7 @@ hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/
 soaks        := $(patsubst tests/soak/%.c,$(BUILD)/tests/%,$(filter tests/soak/%,$(soak_src)))
 guests       := $(patsubst tests/templates/%.c,$(BUILD)/tests/%,$(filter tests/templates/%,$(soak_src)))
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
-benches      := $(bench_src:bench/%.c=$(BUILD)/bench/%)
+benches      := $(patsubst %,$(BUILD)/%,bench/run $(sort $(wildcard bench/*.py))) $(BUILD)/bench/true
 runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
 
 # Sources written by a program exist only once the definitions they come from do.
@@ -129,10 +130,9 @@ endif
 
 # ---- building -----------------------------------------------------------------------------------
 
-.PHONY: all tests benches fuzzers
-all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache
+.PHONY: all tests fuzzers
+all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache $(benches)
 tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(helpers)
-benches: $(benches)
 fuzzers: $(fuzzers)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(flags)
@@ -227,6 +227,10 @@ $(BUILD)/hotcell-keeper: $(call obj,$(keeper_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
+$(BUILD)/hotcell-bench: $(call obj,$(bench_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
 # No -ljson-c: a zygote that reaches for a JSON parser fails to link.
 $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 	$(say) LINK $@
@@ -294,10 +298,8 @@ $(BUILD)/bench/true: bench/true.c
 	$(Q)$(CC) -O2 -Wall -Wextra -Werror -fno-stack-protector $(if $(is_x86),-fcf-protection=none) -static \
 		-nostdlib -nostartfiles $< -o $@
 
-$(filter-out $(BUILD)/bench/true,$(benches)): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(parts) $(lib)
-	@mkdir -p $(@D)
-	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lm
+$(BUILD)/bench/%: bench/%
+	$(Q)install -D -m $(if $(filter %.py,$@),644,755) $< $@
 
 # Objects reached only through a pattern are kept, or every run would build them again.
 .SECONDARY:
@@ -344,7 +346,7 @@ fuzz: ## fuzz every parser for FUZZ_SECONDS each (libFuzzer, clang)
 bench: ## run the benchmarks
 	@tools/deps build run
 	@tools/deps bench || echo 'deps: comparisons that need them will be left out'
-	@$(submake) all benches
+	@$(submake) all
 	@BUILD=$(BUILD) tools/bench-run
 
 format: ## rewrite the C sources in the house format
@@ -363,6 +365,9 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcelld $(DESTDIR)$(PREFIX)/bin/hotcelld
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
 	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
+	install -D -m 755 $(BUILD)/hotcell-bench $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-bench
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter-out %.py,$(benches))
+	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter %.py,$(benches))
 	cd $(BUILD)/runtimes && find . -type f ! -perm -100 -exec install -D -m 644 {} \
 		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
 	cd $(BUILD)/runtimes && find . -type f -perm -100 -exec install -D -m 755 {} \

@@ -21,6 +21,7 @@ extern const struct command cmd_serve;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
 extern const struct command cmd_providers;
+extern const struct command cmd_bench;
 
 /* An option that is the command's own, not a field of the spec. */
 struct cli_option {

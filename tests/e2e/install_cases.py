@@ -7,6 +7,7 @@ import subprocess
 from suite import BUILD, ROOT, SOURCE, Skip, check, claim, contains, equal, is_sanitized
 
 INSTALLED = {"bin/hotcell", "bin/hotcelld", "lib/hotcell/hotcell-keeper", "lib/hotcell/hotcell-zygote",
+             "lib/hotcell/hotcell-bench", "lib/hotcell/bench/run", "lib/hotcell/bench/true",
              "lib/hotcell/runtimes/python/language.json", "share/doc/hotcell/README.md"}
 
 
@@ -32,6 +33,8 @@ def install(person):
     equal(person.run("-c", "print('installed')", program=program).ok().out, "installed\n", "stdout")
     contains(person.call("languages", program=program).ok().out, "python", "languages")
     person.call("doctor", program=program).ok()
+    contains(person.call("bench", "--quick", "--rounds", "1", "bash", program=program).ok().out,
+             "lent, parked", "the benchmark's table")
     # a link in a directory of the path is how people call it
     os.makedirs(person.path("bin"))
     os.symlink(program, person.path("bin/hotcell"))

@@ -25,7 +25,7 @@ BUILD = os.path.abspath(os.environ.get("HOTCELL_BUILD", "build"))
 HOTCELL = os.path.abspath(os.environ.get("HOTCELL", os.path.join(BUILD, "hotcell")))
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
-PROGRAMS = ("hotcell", "hotcelld", "hotcell-keeper", "hotcell-zygote")
+PROGRAMS = ("hotcell", "hotcelld", "hotcell-bench", "hotcell-keeper", "hotcell-zygote")
 
 STATUSES = {
     "ok", "error", "signal", "timeout", "cpu_limit", "oom", "output_limit", "disk_limit",
@@ -104,12 +104,13 @@ class Ran:
 
 
 def copy_programs(place):
-    """Laid out as a build tree: PLACE/build/hotcell and PLACE/build/runtimes."""
+    """Laid out as a build tree: PLACE/build/hotcell and what belongs to it."""
     os.makedirs(os.path.join(place, "build"))
     os.chmod(place, 0o755)
     for name in PROGRAMS:
         shutil.copy(os.path.join(BUILD, name), os.path.join(place, "build", name))
-    shutil.copytree(os.path.join(BUILD, "runtimes"), os.path.join(place, "build", "runtimes"))
+    for name in ("bench", "runtimes"):
+        shutil.copytree(os.path.join(BUILD, name), os.path.join(place, "build", name))
     subprocess.run(["chmod", "-R", "a+rX", place], check=True)
 
 
