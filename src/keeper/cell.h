@@ -129,6 +129,9 @@ int cell_open_gate(struct cell *cell, struct err *err);
 /* supervise.c: from now on the cell's end does not take its mounts down, which takes long. */
 void cell_hold_mounts(struct cell *cell);
 
+/* supervise.c: takes what a parked cell said so far. False: nothing. */
+bool cell_collect(struct cell *cell);
+
 /* supervise.c: waits for init's word where the workspace is. */
 int cell_await_workspace(struct cell *cell, struct err *err);
 

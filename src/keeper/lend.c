@@ -27,6 +27,7 @@
 
 enum {
 	LOOK_EVERY_US = 1000000,
+	PAUSE_US = 3000,
 	POOLS_MAX = 32,
 	LOW_MEMORY_SHARE =
 		16, /* with less than this part of memory free, nothing is raised ahead */
@@ -59,6 +60,7 @@ struct lender {
 	struct pool *pools;
 	size_t pool_count, loan_count;
 	int64_t next_look_us;
+	int64_t granted_us;     /* when a cell was last lent */
 	int64_t alone_since_us; /* 0: a daemon is there */
 	bool is_low_on_memory;
 	bool is_over;
@@ -182,6 +184,7 @@ static int grant(
 	TRY(pool_take(pool, &cell, &is_warm, err));
 	struct source *loan = add_source(&lender->loans, SOURCE_LOAN, take_fd(conn_fd));
 	lender->loan_count++;
+	lender->granted_us = clock_us();
 	loan->pool = pool;
 	loan->cell = cell;
 	if (terms_send(loan->fd, cell, is_warm) < 0 ||
@@ -377,33 +380,69 @@ static void look(struct lender *lender)
 		lender->is_over = true;
 }
 
-/* One step of what can wait. False: nothing is left to do. */
-static bool work_ahead(struct lender *lender)
+/* Of those that need more cells, the one that was asked last. */
+static struct pool *find_short(const struct lender *lender)
 {
-	if (lender->is_low_on_memory ||
-		parked_count(lender) >= (size_t)lender->options->most_parked)
-		return false;
+	struct pool *found = NULL;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		if (pool_is_short(pool) && (!found || pool->asked_us > found->asked_us))
+			found = pool;
+	return found;
+}
+
+/* Of those that could spare one for it, the one that was asked the longest time ago. */
+static struct pool *find_donor(const struct lender *lender, const struct pool *needy)
+{
+	struct pool *found = NULL;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		if (pool->parked_count > 0 && pool->asked_us < needy->asked_us &&
+			(!found || pool->asked_us < found->asked_us))
+			found = pool;
+	return found;
+}
+
+/* A run that has just begun is not to share its processors with the next one's cell, as long as
+ * there are others. */
+static bool may_wait(const struct lender *lender, const struct pool *pool)
+{
+	return pool->parked_count > pool->wanted / 2 && clock_us() - lender->granted_us < PAUSE_US;
+}
+
+/* One step of what can wait. Returns how long the loop may sleep until the next. */
+static int work_ahead(struct lender *lender)
+{
+	bool is_busy = false;
 	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
 		keeper_sweep(pool->keeper);
-		if (pool_fill(pool))
-			return true;
+		is_busy |= pool_tend(pool);
 	}
-	return false;
+	struct pool *needy = lender->is_low_on_memory ? NULL : find_short(lender);
+	if (!needy)
+		return is_busy ? 0 : LOOK_EVERY_US / 1000;
+	if (may_wait(lender, needy))
+		return is_busy ? 0 : PAUSE_US / 1000;
+	if (parked_count(lender) >= (size_t)lender->options->most_parked) {
+		struct pool *donor = find_donor(lender, needy);
+		if (!donor)
+			return is_busy ? 0 : LOOK_EVERY_US / 1000;
+		pool_give_up_one(donor);
+	}
+	pool_fill(needy);
+	return 0;
 }
 
 static int run_loop(struct lender *lender, struct err *err)
 {
-	bool has_work = false;
+	int sleep_ms = 0;
 	while (!lender->is_over) {
 		struct epoll_event events[64];
-		int n = epoll_wait(lender->epoll_fd, events, COUNT_OF(events),
-			has_work ? 0 : LOOK_EVERY_US / 1000);
+		int n = epoll_wait(lender->epoll_fd, events, COUNT_OF(events), sleep_ms);
 		if (n < 0 && errno != EINTR)
 			return err_sys(err, errno, "wait for requests");
 		for (int i = 0; i < n; i++)
 			serve(lender, events[i].data.ptr);
 		look(lender);
-		has_work = n > 0 || work_ahead(lender);
+		sleep_ms = n > 0 ? 0 : work_ahead(lender);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 enum {
 	UNUSED_US = 300 * 1000000,
+	PEAK_US = 60 * 1000000,
 	BROKEN_PAUSE_US = 2 * 1000000, /* before another attempt at what just failed */
 };
 
@@ -67,7 +68,16 @@ bool pool_is_lost(const struct pool *pool)
 static bool is_alive(const struct cell *cell)
 {
 	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
-	return poll(&death, 1, 0) == 0;
+	return cell->status_fd >= 0 && cell->gate_fd >= 0 && poll(&death, 1, 0) == 0;
+}
+
+static struct cell *remove_at(struct pool *pool, size_t index)
+{
+	struct cell *cell = pool->parked[index];
+	pool->parked_count--;
+	memmove(&pool->parked[index], &pool->parked[index + 1],
+		(pool->parked_count - index) * sizeof(struct cell *));
+	return cell;
 }
 
 static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, struct err *err)
@@ -103,7 +113,8 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 	*ret_cell = NULL;
 	pool->asked_us = clock_us();
 	while (pool->parked_count > 0 && !*ret_cell) {
-		struct cell *cell = pool->parked[--pool->parked_count];
+		/* the oldest: the newest may not stand yet */
+		struct cell *cell = remove_at(pool, 0);
 		if (is_alive(cell))
 			*ret_cell = cell;
 		else
@@ -125,53 +136,72 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 }
 
 /* A cell that was raised while its interpreter was still loading is of the lesser form. */
-static bool has_lesser(struct pool *pool, size_t *ret_index)
+static bool replace_lesser(struct pool *pool)
 {
 	if (pool->policy.form != FORM_GUEST || !keeper_is_host(pool->keeper))
 		return false;
 	for (size_t i = 0; i < pool->parked_count; i++) {
-		*ret_index = i;
-		if (pool->parked[i]->walls.form != FORM_GUEST)
-			return true;
+		if (pool->parked[i]->walls.form == FORM_GUEST)
+			continue;
+		cell_free(remove_at(pool, i));
+		return true;
 	}
 	return false;
 }
 
-bool pool_fill(struct pool *pool)
+bool pool_tend(struct pool *pool)
+{
+	bool is_busy = replace_lesser(pool);
+	for (size_t i = 0; i < pool->parked_count; i++)
+		is_busy |= cell_collect(pool->parked[i]);
+	return is_busy;
+}
+
+bool pool_is_short(const struct pool *pool)
+{
+	bool is_broken = pool->broken_us != 0 && clock_us() - pool->broken_us < BROKEN_PAUSE_US;
+	return pool->parked_count < pool->wanted && !is_broken && !pool_is_lost(pool);
+}
+
+void pool_fill(struct pool *pool)
 {
 	struct err err = { 0 };
-	size_t lesser = 0;
-	bool is_broken = pool->broken_us != 0 && clock_us() - pool->broken_us < BROKEN_PAUSE_US;
-	if (is_broken || pool_is_lost(pool))
-		return false;
-	if (has_lesser(pool, &lesser)) {
-		cell_free(pool->parked[lesser]);
-		pool->parked[lesser] = pool->parked[--pool->parked_count];
-		return true;
-	}
-	if (pool->parked_count >= pool->wanted)
-		return false;
 	struct cell *cell = NULL;
 	if (raise_one(pool, true, &cell, &err) < 0)
-		return false;
+		return; /* whoever asks next hears why */
 	pool->parked[pool->parked_count++] = cell;
 	keeper_tidy(pool->keeper); /* the next one's beginning */
-	return true;
+}
+
+void pool_give_up_one(struct pool *pool)
+{
+	if (pool->parked_count > 0)
+		cell_free(remove_at(pool, pool->parked_count - 1));
+}
+
+static void drop_dead(struct pool *pool)
+{
+	for (size_t i = pool->parked_count; i-- > 0;)
+		if (!is_alive(pool->parked[i]))
+			cell_free(remove_at(pool, i));
 }
 
 bool pool_look(struct pool *pool, int64_t now_us)
 {
 	if (pool->policy.form == FORM_GUEST)
 		keeper_renew_host(pool->keeper, &pool->policy.standing);
-	size_t needed = pool->taken > pool->peak ? pool->taken : pool->peak;
-	pool->peak = pool->taken >= pool->peak ? pool->taken : (pool->peak * 7) / 8;
+	drop_dead(pool);
+	/* the most that were taken in a second of the last while is what the next may need */
+	if (pool->taken >= pool->peak || now_us - pool->peak_us > PEAK_US) {
+		pool->peak = pool->taken;
+		pool->peak_us = now_us;
+	}
 	pool->taken = 0;
-	if (needed < pool->floor)
-		needed = pool->floor;
-	if (pool->wanted > needed && pool->wanted > pool->floor)
+	size_t needed = pool->peak > pool->floor ? pool->peak : pool->floor;
+	if (pool->wanted > needed)
 		pool->wanted--;
 	while (pool->parked_count > pool->wanted)
-		cell_free(pool->parked[--pool->parked_count]);
+		pool_give_up_one(pool);
 	bool is_unused = pool->floor == 0 && now_us - pool->asked_us > UNUSED_US;
 	return pool->lent == 0 && (is_unused || pool_is_lost(pool));
 }

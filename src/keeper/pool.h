@@ -22,7 +22,8 @@ struct pool {
 	size_t floor;      /* and at least, because the daemon said so */
 	size_t most;       /* and at most */
 	size_t lent;       /* cells that are out now */
-	size_t peak;       /* most that were taken between two looks at the clock */
+	size_t peak;       /* most that were taken between two looks, of late */
+	int64_t peak_us;   /* when */
 	size_t taken;      /* since the last look */
 	uint64_t served;   /* cells handed out, ever */
 	uint64_t missed;   /* of these, raised only when they were asked for */
@@ -37,9 +38,14 @@ void pool_close(struct pool *pool);
 /* A cell: one that stands ready, or else one that is being raised. It is the caller's. */
 int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, struct err *err);
 
-/* Raises one cell more if there should be one, or prepares for it. False: there is nothing to do.
- */
-bool pool_fill(struct pool *pool);
+/* What need not wait for anybody: hears parked cells, replaces those of a lesser form than could be
+ * had. False: there is nothing to do. */
+bool pool_tend(struct pool *pool);
+
+/* Whether more cells should stand ready; raises one more, gives one up. */
+bool pool_is_short(const struct pool *pool);
+void pool_fill(struct pool *pool);
+void pool_give_up_one(struct pool *pool);
 
 /* So many should stand ready whatever the demand, as far as there may be. */
 void pool_set_floor(struct pool *pool, size_t floor);

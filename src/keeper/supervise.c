@@ -58,6 +58,12 @@ static void hear_init(struct cell *cell)
 		own_close(&fd);
 }
 
+/* Time counts from when nothing is missing but the program. */
+static void start_clock(struct cell *cell)
+{
+	cell->deadline_us = clock_us() + cell->task->spec->timeout_ms * 1000;
+}
+
 static void hear_gate(struct cell *cell)
 {
 	struct gate_message message = { 0 };
@@ -70,7 +76,8 @@ static void hear_gate(struct cell *cell)
 	}
 	if (message.kind == GATE_READY && !cell->is_ready) {
 		cell->is_ready = true;
-		cell->deadline_us = clock_us() + cell->task->spec->timeout_ms * 1000;
+		if (cell->task)
+			start_clock(cell);
 		if (fd_count == 1)
 			cell->listener_fd = take_fd(&fd);
 	} else if (message.kind == GATE_EXEC_FAILED) {
@@ -78,6 +85,22 @@ static void hear_gate(struct cell *cell)
 	}
 	if (fd_count == 1)
 		own_close(&fd);
+}
+
+/* Descriptors that wait in a socket count against what their user may have under way. */
+bool cell_collect(struct cell *cell)
+{
+	struct pollfd said[] = {
+		{ .fd = cell->workspace.fd < 0 ? cell->status_fd : -1, .events = POLLIN },
+		{ .fd = cell->is_ready ? -1 : cell->gate_fd, .events = POLLIN },
+	};
+	if ((said[0].fd < 0 && said[1].fd < 0) || poll(said, COUNT_OF(said), 0) <= 0)
+		return false;
+	if (said[0].revents)
+		hear_init(cell);
+	if (said[1].revents)
+		hear_gate(cell);
+	return true;
 }
 
 /* What goes into the cell needs the workspace; init sends it long before the gate is reached. */
@@ -479,6 +502,8 @@ static void count_and_strike(struct cell *cell)
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
+	if (cell->is_ready)
+		start_clock(cell);
 	TRY(cell->walls.form == FORM_STARTED ? cell_send_job(cell, err)
 					     : cell_open_gate(cell, err));
 	if (cell->keeper->is_resident)

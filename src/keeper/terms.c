@@ -9,7 +9,7 @@
 
 enum { STARTED_FDS = 4 };
 
-_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 1 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
+_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
 
 static void add_group(
 	const struct cgroup *group, struct loan_terms *terms, int *fds, size_t *fd_count)
@@ -28,9 +28,12 @@ static void add_group(
 
 int terms_send(int conn_fd, const struct cell *cell, bool is_warm)
 {
-	struct loan_terms terms = {
-		.form = cell->walls.form, .is_warm = is_warm, .mode = cell->keeper->mode
-	};
+	struct loan_terms terms = { .form = cell->walls.form,
+		.is_warm = is_warm,
+		.mode = cell->keeper->mode,
+		.has_workspace = cell->workspace.fd >= 0,
+		.is_ready = cell->is_ready,
+		.has_listener = cell->listener_fd >= 0 };
 	int fds[IO_FDS_MAX] = {
 		[LOAN_FD_TEMPLATE] = cell->keeper->template_fd,
 		[LOAN_FD_PAGE] = cell->page_fd,
@@ -41,6 +44,10 @@ int terms_send(int conn_fd, const struct cell *cell, bool is_warm)
 	size_t fd_count = LOAN_FD_COUNT;
 	if (cell->has_group)
 		add_group(&cell->group, &terms, fds, &fd_count);
+	if (terms.has_workspace)
+		fds[fd_count++] = cell->workspace.fd;
+	if (terms.has_listener)
+		fds[fd_count++] = cell->listener_fd;
 	if (cell->walls.form == FORM_STARTED) {
 		fds[fd_count++] = cell->stdin_fd;
 		fds[fd_count++] = cell->out_fds[STREAM_OUT];
@@ -58,7 +65,9 @@ static bool is_sound(const struct loan_message *message, const struct loan_terms
 	       terms->group_count <= CGROUP_FDS_MAX && terms->cgroup <= CGROUP_V2 &&
 	       has_groups == (terms->cgroup != CGROUP_NONE) && (has_groups || !terms->has_oom) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
-	       message->fd_count == LOAN_FD_COUNT + terms->group_count + (terms->has_oom ? 1 : 0) +
+	       (terms->is_ready || !terms->has_listener) &&
+	       message->fd_count == LOAN_FD_COUNT + terms->group_count + !!terms->has_oom +
+					    !!terms->has_workspace + !!terms->has_listener +
 					    (terms->form == FORM_STARTED ? STARTED_FDS : 0);
 }
 
@@ -83,7 +92,7 @@ static int take_cell(
 	struct cell *cell, struct loan_message *message, const struct loan_terms *terms)
 {
 	int *fds = message->fds;
-	size_t started = message->fd_count - STARTED_FDS;
+	size_t at = LOAN_FD_GROUPS + terms->group_count + !!terms->has_oom;
 	cell->page = zygote_map_page(fds[LOAN_FD_PAGE], sizeof(*cell->page));
 	cell->keeper->template =
 		zygote_map_page(fds[LOAN_FD_TEMPLATE], sizeof(*cell->keeper->template));
@@ -93,11 +102,16 @@ static int take_cell(
 	cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
 	cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
 	take_group(cell, terms, &fds[LOAN_FD_GROUPS]);
+	if (terms->has_workspace)
+		cell->workspace.fd = take_fd(&fds[at++]);
+	cell->is_ready = terms->is_ready;
+	if (terms->has_listener)
+		cell->listener_fd = take_fd(&fds[at++]);
 	if (terms->form == FORM_STARTED) {
-		cell->stdin_fd = take_fd(&fds[started]);
-		cell->out_fds[STREAM_OUT] = take_fd(&fds[started + 1]);
-		cell->out_fds[STREAM_ERR] = take_fd(&fds[started + 2]);
-		cell->channel_fd = take_fd(&fds[started + 3]);
+		cell->stdin_fd = take_fd(&fds[at++]);
+		cell->out_fds[STREAM_OUT] = take_fd(&fds[at++]);
+		cell->out_fds[STREAM_ERR] = take_fd(&fds[at++]);
+		cell->channel_fd = take_fd(&fds[at]);
 	}
 	cell_own_workspace(cell);
 	return 0;

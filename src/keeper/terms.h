@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cell as it goes from its lender to who borrows it: numbers, and descriptors in this order; then
- * those of its groups, the one that tells of lost memory, and those of a program that was started:
- * stdin, stdout, stderr, channel. */
+ * those of its groups, the one that tells of lost memory, the workspace, the listener of its
+ * filter, and those of a program that was started: stdin, stdout, stderr, channel. */
 #pragma once
 
 #include "keeper/cell.h"
@@ -25,6 +25,9 @@ struct loan_terms {
 	uint32_t group_count;
 	uint32_t controllers[CGROUP_FDS_MAX];
 	uint32_t has_oom;
+	uint32_t has_workspace;
+	uint32_t is_ready; /* the payload has told at the gate that its walls stand */
+	uint32_t has_listener;
 };
 
 /* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */

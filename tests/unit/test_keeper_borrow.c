@@ -356,7 +356,7 @@ static void send_terms(int conn_fd, const struct loan_terms *terms)
 
 static void grant(int conn_fd)
 {
-	const struct loan_terms terms = { .mode = MODE_ROOTLESS, .is_warm = true };
+	const struct loan_terms terms = { .mode = machine_mode(), .is_warm = true };
 	keep_waiting(conn_fd);
 	send_terms(conn_fd, &terms);
 }
@@ -371,6 +371,25 @@ TEST(a_loan_lasts_until_its_keeper_closes)
 	ASSERT(fcntl(keeper->loan_fd, F_GETFD) & FD_CLOEXEC);
 	ASSERT_EQ(waitpid(pid, NULL, WNOHANG), 0);
 	keeper_close(keeper);
+	ASSERT_EQ(count_fds(), before);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void grant_to_others(int conn_fd)
+{
+	enum jail_mode other = machine_mode() == MODE_ROOT ? MODE_ROOTLESS : MODE_ROOT;
+	const struct loan_terms terms = { .mode = other };
+	send_terms(conn_fd, &terms);
+}
+
+TEST(a_loan_for_other_rights_than_ones_own_is_not_used)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_lender(grant_to_others);
+	int before = count_fds();
+	ASSERT_EQ(borrow(&keeper), 0);
+	ASSERT(!keeper);
 	ASSERT_EQ(count_fds(), before);
 	await_lender(pid);
 	policy_done(&policy);
