@@ -295,12 +295,18 @@ def is_expression(source):
     return True
 
 
+def endings():
+    """How this version drops a value and ends, and how it returns one."""
+    if "endings" not in parts:
+        value = compiled("a", run=eval).co_code
+        parts["endings"] = compiled("a").co_code[len(value) - 2:], value[-2:]
+    return parts["endings"]
+
+
 def return_last(source, code):
     """The same code, returning the value of its last expression instead of dropping it, and the
     line of that; None when the program does not end with an expression."""
-    # how this version drops a value and ends, and how it returns one
-    value = compiled("a", run=eval).co_code
-    drops, returns = compiled("a").co_code[len(value) - 2:], value[-2:]
+    drops, returns = endings()
     text, size = code.co_code, len(drops)
     if text[-size::2] != drops[::2]:
         # the number of the constant None may have taken a prefix of its own
@@ -382,12 +388,13 @@ class Held:
         pass
 
 
-def prepare(path):
-    """Reads and compiles the file. None: let the interpreter say what is wrong with it."""
+def prepare(path, source=None):
+    """Compiles the file, which may have been read. None: let the interpreter say what is wrong."""
     stderr, sys.stderr = sys.stderr, Held()
     try:
-        with open(path, "rb", 0) as file:
-            source = file.read()
+        if source is None:
+            with open(path, "rb", 0) as file:
+                source = file.read()
         code = compiled(source, path)
         warned = sys.stderr.text
         program = Program(path, source, code)
@@ -475,9 +482,13 @@ def own_trace(failure):
     return failure
 
 
+def take_program():
+    return parts.pop("program")
+
+
 def start(*_):
     """Runs the program; the interpreter calls it in the place of sys.excepthook."""
-    program = parts.pop("program")
+    program = take_program()
     main, path, function, value, failure = program.main, program.path, program.function, None, None
     program.function = None
     clean()

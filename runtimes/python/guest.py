@@ -19,6 +19,8 @@ import time
 
 shelf = load("shelf")
 RUNNER = "/run/hotcell/runner.py"
+HOME = "/home/user"
+PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
 PARTS = ("values", "figures", "failure")
 # Files in the program's directory that an interpreter, or a module that is loaded already, would have
@@ -28,7 +30,10 @@ EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
 
 class template:
     core = None  # the names of core.py
+    module = None  # _hotcell
+    main = None  # the module of a program to come
     gc = None
+    variables = None  # the environment, as a job has it
     stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
 
 
@@ -135,38 +140,52 @@ def find_spec(name, path=None, target=None):
     return shelf.find_spec(name, path, target) or template.find_spec(name, path, target)
 
 
-def prepare(core, cold, names):
-    """Makes a template of this interpreter."""
+def make_main(path):
+    """The program's module stands ready too."""
+    main = sys.modules["__main__"] = template.main
+    template.main = None
+    if path != main.__file__:
+        main.__file__ = main.__loader__.path = path
+    return main
+
+
+def prepare(core, module, cold, names):
+    """Makes a template of this interpreter. What core.py does for each program and can do before
+    there is one is done here, once. The rest follows in arrive()."""
     import atexit
-    import gc
     modules, cache = cold
     finder = core["Finder"]
-    template.core, template.gc, template.find_spec = core, gc, finder.find_spec
+    template.core, template.module, template.find_spec = core, module, finder.find_spec
     atexit.register(leave)  # the first, so it is called last
     make_streams()
-    os.chdir("/home/user")
+    os.chdir(HOME)
     os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
     sys.meta_path.insert(0, finder)
     shelf.fill(names, PARTS)
-    if finder in sys.meta_path:
-        sys.meta_path.remove(finder)
+    if finder not in sys.meta_path:
+        sys.meta_path.insert(0, finder)
     for name, make_fresh in FRESH.items():
         if name in sys.modules:
             shelf.effects.setdefault(name, []).append((make_fresh, (sys.modules[name],), {}))
     end_threads()
     finder.find_spec = staticmethod(find_spec)
     core["compiled"] = compiled
-    compiled("0")
+    core["endings"]()
+    core["builtins"].display = core["display"]
     for name in ("LD_BIND_NOW", "MPLCONFIGDIR"):
         os.environ.pop(name, None)
+    template.variables = ["%s=%s" % pair for pair in os.environ.items()]
     del sys.modules["_hotcell"]
-    sys.path[0] = "/run/hotcell"
-    shelf.close(modules)
+    sys.path[0] = HOME
     for entry in set(sys.path_importer_cache) - set(cache):
         del sys.path_importer_cache[entry]
-    sys.path_importer_cache[RUNNER] = sys.path_importer_cache.pop(sys.argv[0], None)
-    gc.collect()
-    gc.freeze()
+    sys.path_importer_cache[PROGRAM] = sys.path_importer_cache.pop(sys.argv[0], None)
+    import gc
+    template.gc = gc
+    shelf.close(modules)
+    core["hide"](core["start"])
+    core["take_program"] = arrive
+    sys.excepthook = core["start"]
 
 
 # ---- the life of a guest -------------------------------------------------------------------------
@@ -189,20 +208,47 @@ def is_late():
     return any(name in files for name in EARLY_FILES) or bool(shelf.hidden_by("."))
 
 
-def live(module):
-    """Runs the program. Does not return."""
+def arrive():
+    """Called when nothing is left to do in the template; returns in a guest, with its program."""
+    core = template.core
+    template.gc.collect()
+    template.gc.freeze()
+    # a program's module is the garbage collector's like all that the program makes
+    template.main = core["make_main"](PROGRAM)
+    core["make_main"] = make_main
+    template.module.serve(3)
     shelf.forks.are_the_programs = True
     guest.pid = os.getpid()
-    argv, variables = module.take_job()
-    set_environment(variables)
-    if is_late():
-        os.execv(sys.executable, [sys.executable, RUNNER, *argv])
-    if os.fstat(0).st_mode & 0o170000 == 0o010000:
+    argv, variables, source, fd, inode, has_piped_input, is_alone = template.module.arrive()
+    if variables != template.variables:
+        set_environment(variables)
+    if not is_alone and is_late():
+        leave_to_another(fd, argv)
+    channel = core["channel"]
+    channel.fd, channel.inode, channel.owner = fd, inode, guest.pid
+    if has_piped_input:
         sys.stdin = sys.__stdin__ = template.stdin_pipe
-    sys.argv[:] = [RUNNER, *argv]
-    if hasattr(sys, "orig_argv"):
+    path = core["absolute"](argv[0])
+    program = core["prepare"](path, source)
+    if program is None:
+        sys.argv[:] = [RUNNER, *argv]
         sys.orig_argv[:] = [sys.executable, RUNNER, *argv]
-    template.core["begin"]()
+        core["bare"]()
+    sys.argv[:] = argv
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = [sys.executable, *argv]
+    if path != PROGRAM:
+        sys.path_importer_cache[path] = sys.path_importer_cache.pop(PROGRAM)
+        sys.path[0] = os.path.dirname(os.path.realpath(path))
+    return program
+
+
+def leave_to_another(fd, argv):
+    """Becomes an interpreter that knows nothing yet."""
+    if fd >= 0:
+        os.set_blocking(fd, True)
+        os.dup2(fd, 3)
+    os.execv(sys.executable, [sys.executable, RUNNER, *argv])
 
 
 # ---- its end -------------------------------------------------------------------------------------

@@ -27,6 +27,19 @@ int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err
 /* Tells the supervisor why there will be no guests. */
 void interpreter_refuse(const char *why);
 
-/* In a payload: whether its job is there, and taking it, for which it waits. */
+/* In a payload: whether its job is there. */
 bool interpreter_is_called(void);
-int interpreter_take_job(struct job *ret_job);
+
+/* What a payload finds when it begins. */
+struct arrival {
+	struct job job;
+	int channel_fd; /* where no program looks for it; -1: there is none */
+	uint64_t channel_inode;
+	int source_fd; /* owned; the code; -1: it could not be opened */
+	size_t source_size;
+	bool has_piped_input; /* standard input is a pipe, not /dev/null */
+	bool is_alone;        /* the code's file is the only one in the working directory */
+};
+
+/* Waits for the job and looks around. 0, or less: there is nothing to do any more. */
+int interpreter_arrive(struct arrival *ret_arrival);

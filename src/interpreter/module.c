@@ -69,19 +69,35 @@ static PyObject *is_called(PyObject *module, PyObject *unused)
 	return PyBool_FromLong(interpreter_is_called());
 }
 
-static PyObject *take_job(PyObject *module, PyObject *unused)
+static PyObject *read_source(struct arrival *arrival)
 {
-	struct job job = { 0 };
+	PyObject *source = NULL;
+	if (arrival->source_fd >= 0)
+		source = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)arrival->source_size);
+	if (source && arrival->source_size > 0 &&
+		read(arrival->source_fd, PyBytes_AsString(source), arrival->source_size) !=
+			(ssize_t)arrival->source_size)
+		Py_CLEAR(source);
+	own_close(&arrival->source_fd);
+	if (source)
+		return source;
+	PyErr_Clear();
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+static PyObject *arrive(PyObject *module, PyObject *unused)
+{
+	struct arrival arrival;
 	(void)module;
 	(void)unused;
-	if (interpreter_take_job(&job) < 0)
+	if (interpreter_arrive(&arrival) < 0)
 		_exit(1);
-	PyObject *argv = list_of(job.argv);
-	PyObject *env = list_of(job.env);
-	PyObject *pair = argv && env ? PyTuple_Pack(2, argv, env) : NULL;
-	Py_XDECREF(argv);
-	Py_XDECREF(env);
-	return pair;
+	/* N takes over what is built here, and fails when one of them did */
+	return Py_BuildValue("(NNNiKNN)", list_of(arrival.job.argv), list_of(arrival.job.env),
+		read_source(&arrival), arrival.channel_fd,
+		(unsigned long long)arrival.channel_inode, PyBool_FromLong(arrival.has_piped_input),
+		PyBool_FromLong(arrival.is_alone));
 }
 
 static PyObject *refuse(PyObject *module, PyObject *args)
@@ -99,7 +115,9 @@ static PyMethodDef methods[] = {
 	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
 	{ "serve", serve, METH_VARARGS, "serve(fd): serve; returns in each new payload" },
 	{ "is_called", is_called, METH_NOARGS, "is_called() -> bool: whether the job is there" },
-	{ "take_job", take_job, METH_NOARGS, "take_job() -> (argv, env): wait for the job" },
+	{ "arrive", arrive, METH_NOARGS,
+		"arrive() -> (argv, env, source, channel, inode, has_piped_input, is_alone): wait "
+		"for the job" },
 	{ NULL, NULL, 0, NULL },
 };
 

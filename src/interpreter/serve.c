@@ -34,6 +34,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "interpreter/parts.h"
 #include "zygote/zygote.h"
 
 static struct {
@@ -214,7 +215,7 @@ bool interpreter_is_called(void)
 	return poll(&gate, 1, 0) != 0;
 }
 
-int interpreter_take_job(struct job *ret_job)
+int guest_take_job(struct job *ret_job)
 {
 	struct delivery delivery;
 	if (payload_await_word(&self.raising, &delivery) < 0 ||

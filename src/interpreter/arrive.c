@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first look around of a guest that has its job. An interpreter could do it too, but whatever
+ * it does makes copies of pages that it shares with its template, and that takes longer than the
+ * work.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "interpreter/interpreter.h"
+#include "interpreter/parts.h"
+
+enum { CHANNEL_FD = 3 };
+
+/* Moves the channel to where no program looks for a descriptor: 3 is the program's. */
+static void place_channel(struct arrival *arrival)
+{
+	enum { HIGHEST = 1024 };
+	struct stat st;
+	long limit = sysconf(_SC_OPEN_MAX);
+	arrival->channel_fd = -1;
+	if (fstat(CHANNEL_FD, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return;
+	int fd = (int)(limit > 0 && limit < HIGHEST ? limit : HIGHEST) - 1;
+	if (dup3(CHANNEL_FD, fd, O_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return;
+	(void)close(CHANNEL_FD);
+	arrival->channel_fd = fd;
+	arrival->channel_inode = st.st_ino;
+}
+
+static void open_source(struct arrival *arrival)
+{
+	struct stat st;
+	arrival->source_fd = open(arrival->job.argv[0], O_RDONLY | O_CLOEXEC);
+	if (arrival->source_fd >= 0 && fstat(arrival->source_fd, &st) == 0 && S_ISREG(st.st_mode))
+		arrival->source_size = (size_t)st.st_size;
+	else
+		own_close(&arrival->source_fd);
+}
+
+struct dirent_head {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
+/* Whether the working directory has nothing but the code's own file. */
+static bool is_alone(const char *file)
+{
+	_Alignas(struct dirent_head) char entries[512];
+	auto_fd int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long size = fd < 0 ? -1 : syscall(SYS_getdents64, fd, entries, sizeof(entries));
+	for (long at = 0; at < size;) {
+		const struct dirent_head *entry = (const void *)&entries[at];
+		if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0 &&
+			strcmp(entry->name, file) != 0)
+			return false;
+		at += entry->size;
+	}
+	return size > 0 && syscall(SYS_getdents64, fd, entries, sizeof(entries)) == 0;
+}
+
+int interpreter_arrive(struct arrival *ret_arrival)
+{
+	struct arrival *arrival = ret_arrival;
+	struct stat st;
+	*arrival = (struct arrival){ .channel_fd = -1, .source_fd = -1 };
+	if (guest_take_job(&arrival->job) < 0 || !arrival->job.argv[0])
+		return -1;
+	place_channel(arrival);
+	open_source(arrival);
+	arrival->is_alone = is_alone(arrival->job.argv[0]);
+	arrival->has_piped_input = fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
+	return 0;
+}
