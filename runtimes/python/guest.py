@@ -23,6 +23,9 @@ HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
 PARTS = ("values", "figures", "failure")
+# What an interpreter that ends forgets first.
+GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
+              "path_importer_cache", "meta_path")
 # Files in the program's directory that an interpreter, or a module that is loaded already, would have
 # read before: a program that has them gets an interpreter of its own.
 EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
@@ -31,6 +34,7 @@ EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
 class template:
     core = None  # the names of core.py
     module = None  # _hotcell
+    kept = ()
     main = None  # the module of a program to come
     gc = None
     variables = None  # the environment, as a job has it
@@ -186,6 +190,8 @@ def prepare(core, module, cold, names):
     core["hide"](core["start"])
     core["take_program"] = arrive
     sys.excepthook = core["start"]
+    # these are the template's too: a guest that lets go of them need not take them apart
+    template.kept = sys.path, sys.path_hooks, sys.path_importer_cache, sys.meta_path
 
 
 # ---- the life of a guest -------------------------------------------------------------------------
@@ -202,10 +208,48 @@ def set_environment(variables):
         time.tzset()
 
 
+def set_channel(fd, inode, owner):
+    channel = template.core["channel"]
+    channel.fd, channel.inode, channel.owner = fd, inode, owner
+
+
 def is_late():
     """Whether the program has files that should have been seen earlier."""
     files = os.listdir(".")
     return any(name in files for name in EARLY_FILES) or bool(shelf.hidden_by("."))
+
+
+REHEARSAL = b'''
+def rehearse(value):
+    print(value, end='')
+    return [value, str(value), {'value': value}]
+try:
+    rehearse('')[1]
+except KeyError as error:
+    raise
+rehearse(''), 1.5
+'''
+
+
+def rehearse():
+    """Goes through what a program will go through, while nobody waits: so its pages are its own by
+    then. Nothing of it can be seen later."""
+    core = template.core
+    core["make_main"] = type(sys)
+    program = core["prepare"](PROGRAM, REHEARSAL)
+    core["make_main"] = make_main
+    set_environment(template.variables)
+    load("values").make_bundle(program.function()).text("result")
+    core["absolute"]("main.py")
+    set_channel(-1, 0, 0)
+    sys.argv[:] = sys.orig_argv[:] = ["main.py"]
+    core["finish"](1)
+    is_flushed()
+    for name in GONE_FIRST:
+        if hasattr(sys, name):
+            setattr(sys, name, getattr(sys, name))
+    drop_modules([])
+    close_files()
 
 
 def arrive():
@@ -219,13 +263,14 @@ def arrive():
     template.module.serve(3)
     shelf.forks.are_the_programs = True
     guest.pid = os.getpid()
+    if not template.module.is_called():
+        rehearse()
     argv, variables, source, fd, inode, has_piped_input, is_alone = template.module.arrive()
     if variables != template.variables:
         set_environment(variables)
     if not is_alone and is_late():
         leave_to_another(fd, argv)
-    channel = core["channel"]
-    channel.fd, channel.inode, channel.owner = fd, inode, guest.pid
+    set_channel(fd, inode, guest.pid)
     if has_piped_input:
         sys.stdin = sys.__stdin__ = template.stdin_pipe
     path = core["absolute"](argv[0])
@@ -272,16 +317,17 @@ def clear(names):
                 names[name] = None
 
 
-def drop_modules():
-    """What the program made goes as it does when an interpreter is taken down; what the template has
-    stays."""
-    for name in ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
-                 "path_importer_cache", "meta_path"):
+def clear_sys():
+    for name in GONE_FIRST:
         if hasattr(sys, name):
             setattr(sys, name, None)
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+
+
+def drop_modules(names):
+    """What the program made goes as it does when an interpreter is taken down."""
     left = []
-    for name in [name for name in sys.modules if name not in shelf.known]:
+    for name in names:
         module = sys.modules[name]
         if module is not None:
             try:
@@ -313,7 +359,8 @@ def leave():
     status = template.core["ended"].status
     if status is None or os.getpid() != guest.pid or not is_flushed():
         return
-    drop_modules()
+    clear_sys()
+    drop_modules(shelf.new_names())
     close_files()
     if not is_flushed():
         status = 120

@@ -30,6 +30,10 @@ stock = []  # the interpreter's own part of sys.path
 known = set()  # names of modules that are the template's, taken or not
 
 
+class taken:
+    count = 0  # modules that are there, of those that are known
+
+
 # ---- filling -------------------------------------------------------------------------------------
 
 
@@ -158,6 +162,14 @@ def close(cold):
     stock[:] = sys.path[1:]
     known.update(modules, cold)
     known.discard("__main__")
+    taken.count = len(sys.modules) - 1
+
+
+def new_names():
+    """The program's own modules."""
+    if len(sys.modules) == taken.count + 1:  # most have one
+        return ["__main__"]
+    return [name for name in sys.modules if name not in known]
 
 
 # ---- what a program's own files hide -------------------------------------------------------------
@@ -225,6 +237,7 @@ def take(name):
     """From now on the module is there, and what it needs."""
     for one in sorted(all_for(name), key=lambda one: places.get(one, 0)):
         sys.modules[one] = module = modules.pop(one)
+        taken.count += 1
         holder, attribute = holders.pop(one, (None, None))
         if attribute is not None:
             setattr(holder, attribute, module)

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@
 #include "runtime/runtime.h"
 #include "wire/json.h"
 
-enum { LINE_MAX_BYTES = 4 << 20 };
+enum { LINE_MAX_BYTES = 4 << 20, PARKED_MS = 20 };
 
 static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
 {
@@ -80,8 +81,10 @@ static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 		.interrupt_fd = -1,
 	};
 	int r = 0;
-	if (strcmp(way, "parked") == 0)
+	if (strcmp(way, "parked") == 0) {
 		r = keeper_park(keeper, spec, false, form, err);
+		(void)poll(NULL, 0, PARKED_MS); /* it has stood there for a while */
+	}
 	if (r == 0)
 		r = keeper_run(keeper, &task, result, NULL, err);
 	channel_end(&channel);
