@@ -35,6 +35,7 @@ class template:
     core = None  # the names of core.py
     module = None  # _hotcell
     kept = ()
+    effects = ()  # what modules do that a program finds there at once
     main = None  # the module of a program to come
     gc = None
     variables = None  # the environment, as a job has it
@@ -85,9 +86,11 @@ def fresh_threading(threading):
 
 
 def fresh_matplotlib(matplotlib):
-    """The template kept its files elsewhere."""
-    matplotlib.get_configdir.cache_clear()
-    matplotlib.get_cachedir.cache_clear()
+    """The template kept its files elsewhere, and it remembers where."""
+    for function in (matplotlib.get_configdir, matplotlib.get_cachedir):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if name == "called":
+                cell.cell_contents = False
 
 
 FRESH = {
@@ -172,6 +175,8 @@ def prepare(core, module, cold, names):
         if name in sys.modules:
             shelf.effects.setdefault(name, []).append((make_fresh, (sys.modules[name],), {}))
     end_threads()
+    import gc
+    template.gc = gc
     finder.find_spec = staticmethod(find_spec)
     core["compiled"] = compiled
     core["endings"]()
@@ -184,9 +189,7 @@ def prepare(core, module, cold, names):
     for entry in set(sys.path_importer_cache) - set(cache):
         del sys.path_importer_cache[entry]
     sys.path_importer_cache[PROGRAM] = sys.path_importer_cache.pop(sys.argv[0], None)
-    import gc
-    template.gc = gc
-    shelf.close(modules)
+    template.effects = shelf.close(modules, names)
     core["hide"](core["start"])
     core["take_program"] = arrive
     sys.excepthook = core["start"]
@@ -252,6 +255,16 @@ def rehearse():
     close_files()
 
 
+def settle():
+    """What a guest does before it has a job."""
+    shelf.forks.are_the_programs = True
+    guest.pid = os.getpid()
+    for action, args, kwargs in template.effects:
+        action(*args, **kwargs)
+    if not template.module.is_called():
+        rehearse()
+
+
 def arrive():
     """Called when nothing is left to do in the template; returns in a guest, with its program."""
     core = template.core
@@ -261,10 +274,10 @@ def arrive():
     template.main = core["make_main"](PROGRAM)
     core["make_main"] = make_main
     template.module.serve(3)
-    shelf.forks.are_the_programs = True
-    guest.pid = os.getpid()
-    if not template.module.is_called():
-        rehearse()
+    try:
+        settle()
+    except BaseException as error:
+        template.module.refuse("%s: %s" % (type(error).__name__, error))
     argv, variables, source, fd, inode, has_piped_input, is_alone = template.module.arrive()
     if variables != template.variables:
         set_environment(variables)

@@ -7,6 +7,10 @@ their exit handlers. So they are put on a shelf. The first import of one takes i
 everything that loading it would have brought: what each module asked for was recorded when it was
 loaded. From then on it is a module like any other.
 
+Modules from outside the standard library are hundreds, and whoever chooses a template that has them
+will import them: moving so many would take longer than all the rest of a short program. They, and
+what they need, stay where they are.
+
 A program's own file may have the name of a module on the shelf, or of one that such a module needs.
 Then the shelf is not used: the usual road leads to the right one.
 
@@ -145,10 +149,29 @@ def fill(names, parts):
                     del sys.modules[new]
 
 
-def close(cold):
-    """Puts everything on the shelf that was not there at first."""
+def find_open(names):
+    """What stays: the modules among these that are not the interpreter's own, with their needs."""
+    modules.update(sys.modules)
+    found = set()
+    for name in names:
+        origin = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None) or ""
+        if "-packages/" in origin:
+            found |= all_for(name)
+    modules.clear()
+    return found
+
+
+def close(cold, names):
+    """Puts everything on the shelf that was not there at first. Returns the effects of what stays."""
+    stays = find_open(names) - set(cold)
     for name in [name for name in sys.modules if name not in cold]:
-        module = modules[name] = sys.modules.pop(name)
+        module = sys.modules[name]
+        spec = getattr(module, "__spec__", None)
+        if "." not in name and getattr(spec, "loader", None) not in (BuiltinImporter, FrozenImporter):
+            tops.add(name)
+        if name in stays:
+            continue
+        modules[name] = sys.modules.pop(name)
         package, _, attribute = name.rpartition(".")
         holder = sys.modules.get(package) or modules.get(package)
         if holder is not None:
@@ -156,13 +179,12 @@ def close(cold):
             holders[name] = holder, attribute if is_there else None
             if is_there:
                 delattr(holder, attribute)
-        spec = getattr(module, "__spec__", None)
-        if "." not in name and getattr(spec, "loader", None) not in (BuiltinImporter, FrozenImporter):
-            tops.add(name)
     stock[:] = sys.path[1:]
-    known.update(modules, cold)
+    known.update(modules, sys.modules)
     known.discard("__main__")
     taken.count = len(sys.modules) - 1
+    in_order = sorted(stays, key=lambda name: places.get(name, 0))
+    return [effect for name in in_order for effect in effects.pop(name, ())]
 
 
 def new_names():

@@ -24,7 +24,7 @@ struct fork_hooks {
  * whose walls do not stand ends. Less: there are threads, which a fork would not copy. */
 int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err *err);
 
-/* Tells the supervisor why there will be no guests. */
+/* Tells the supervisor why there will be no guests, or not this one. */
 void interpreter_refuse(const char *why);
 
 /* In a payload: whether its job is there. */

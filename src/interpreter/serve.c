@@ -116,7 +116,10 @@ void interpreter_refuse(const char *why)
 {
 	struct err err = { 0 };
 	(void)err_set(&err, ERR_BROKEN, "%s", why);
-	if (self.template)
+	/* in a guest it is only that guest's */
+	if (self.raising.page)
+		(void)refuse(&self.raising.page->report, &err);
+	else if (self.template)
 		(void)refuse(&self.template->base.report, &err);
 }
 
@@ -226,6 +229,7 @@ int guest_take_job(struct job *ret_job)
 	/* nothing of ours stays: no descriptor, no shared page */
 	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
 	(void)munmap(self.raising.page, sizeof(*self.raising.page));
+	self.raising.page = NULL;
 	(void)munmap(self.template, sizeof(*self.template));
 	return 0;
 }

@@ -21,13 +21,14 @@ def need_module():
 class Template:
     """Asks for one program after the other."""
 
-    def __init__(self, person, *modules, is_kept=False):
+    def __init__(self, person, *modules, runtime=None, prefix=(), is_kept=False):
         need_module()
         program = os.path.join(person.build, "guests")
         if not os.path.exists(program):
             shutil.copy(PROGRAM, program)
-        runtime = os.path.join(person.build, "runtimes", "python")
-        self.process = person.start(runtime, *modules, program=program, stdin=subprocess.PIPE)
+        runtime = runtime or os.path.join(person.build, "runtimes", "python")
+        self.process = person.start(runtime, *modules, program=program, prefix=prefix,
+                                    stdin=subprocess.PIPE)
         if is_kept:  # for more than one test
             person.started.remove(self.process)
             atexit.register(self.__exit__)
