@@ -12,6 +12,8 @@ takes the module that has it: see FRESH.
 
 `load`, `send`, `flush` and `is_heard` come from core.py.
 """
+import _random
+import _thread
 import _weakref
 import os
 import sys
@@ -34,8 +36,10 @@ EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
 class template:
     core = None  # the names of core.py
     module = None  # _hotcell
+    can_draw = False  # numpy's state, without numpy
     kept = ()
-    effects = ()  # what modules do that a program finds there at once
+    filling = []
+    fresh = ()  # what to make anew at once, because its module is there
     main = None  # the module of a program to come
     gc = None
     variables = None  # the environment, as a job has it
@@ -50,24 +54,37 @@ class guest:
 
 
 def fresh_random(random):
-    random._inst.seed()
+    _random.Random.seed(random._inst)
+
+
+def draw_numpy_state(mtrand):
+    generator = mtrand._rand._bit_generator
+    return (type(generator).__name__ == "MT19937"
+            and template.module.draw_state(generator.capsule))
+
+
+def can_draw_numpy_state(mtrand):
+    """Whether it is where we look for it: what was drawn is seen through numpy's own functions."""
+    states = []
+    for _ in range(2):
+        mtrand._rand.random_sample()
+        if not draw_numpy_state(mtrand):
+            return False
+        kind, key, position = mtrand._rand.get_state()[:3]
+        states.append(key.tobytes())
+        if position != 624 or len(key) != 624 or key[0] < 1 << 31:
+            return False
+    return states[0] != states[1]
 
 
 def fresh_numpy_random(mtrand):
-    mtrand._rand.seed()
+    if not template.can_draw or not draw_numpy_state(mtrand):
+        mtrand._rand.seed()
 
 
 def fresh_openssl(_ssl):
     """It notices a fork by the process's number, which may be the template's in another namespace."""
     _ssl.RAND_add(os.urandom(64), 64.0)
-
-
-def fresh_tempfile(tempfile):
-    tempfile.tempdir = tempfile._name_sequence = None
-
-
-def fresh_uuid(uuid):
-    uuid._node = uuid._last_timestamp = None
 
 
 def fresh_process(process):
@@ -81,23 +98,42 @@ def fresh_logging(logging):
 
 
 def fresh_threading(threading):
-    if hasattr(threading._main_thread, "_set_native_id"):
-        threading._main_thread._set_native_id()
+    if hasattr(threading._main_thread, "_native_id"):
+        threading._main_thread._native_id = _thread.get_native_id()
 
 
-def fresh_matplotlib(matplotlib):
-    """The template kept its files elsewhere, and it remembers where."""
+FRESH = {
+    "random": fresh_random, "numpy.random.mtrand": fresh_numpy_random, "_ssl": fresh_openssl,
+    "multiprocessing.process": fresh_process, "logging": fresh_logging, "threading": fresh_threading,
+}
+
+
+# ---- what a template must not remember -----------------------------------------------------------
+
+
+def forget_tempfile(tempfile):
+    tempfile.tempdir = tempfile._name_sequence = None
+
+
+def forget_uuid(uuid):
+    uuid._node = uuid._last_timestamp = None
+
+
+def forget_platform(platform):
+    platform._uname_cache = None
+    platform._platform_cache.clear()
+
+
+def forget_matplotlib(matplotlib):
+    """Where its files are: a guest's are elsewhere."""
     for function in (matplotlib.get_configdir, matplotlib.get_cachedir):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             if name == "called":
                 cell.cell_contents = False
 
 
-FRESH = {
-    "random": fresh_random, "numpy.random.mtrand": fresh_numpy_random, "_ssl": fresh_openssl,
-    "tempfile": fresh_tempfile, "uuid": fresh_uuid, "multiprocessing.process": fresh_process,
-    "logging": fresh_logging, "threading": fresh_threading, "matplotlib": fresh_matplotlib,
-}
+FORGET = {"tempfile": forget_tempfile, "uuid": forget_uuid, "platform": forget_platform,
+          "matplotlib": forget_matplotlib}
 
 
 # ---- the template --------------------------------------------------------------------------------
@@ -137,6 +173,26 @@ def end_threads():
     os.waitpid(child, 0)
 
 
+def fill_holes():
+    """What is freed leaves holes all over the memory, and each one that a guest uses is another page
+    to copy. Filled, they send a guest to pages that nobody has yet."""
+    with open("/tmp/holes", "wb+") as file:
+        own = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        sys._debugmallocstats()
+        os.dup2(own, 2)
+        os.close(own)
+        file.seek(0)
+        lines = file.read().decode().splitlines()
+    for line in lines:
+        words = line.split()
+        if len(words) == 5 and all(word.isdigit() for word in words):
+            size, free = int(words[1]), int(words[4])
+            make = object if size == 16 else float if size == 32 else bytes
+            template.filling += [make(0.5) if size == 32 else object() if size == 16 else bytes(size - 33)
+                                 for _ in range(free)]
+
+
 def compiled(source, path="<string>", run=exec):
     """core.py avoids the first compile() of an interpreter, which is expensive. This was ours."""
     return compile(source, path, run.__name__, 0, True)
@@ -171,9 +227,11 @@ def prepare(core, module, cold, names):
     shelf.fill(names, PARTS)
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)
-    for name, make_fresh in FRESH.items():
-        if name in sys.modules:
-            shelf.effects.setdefault(name, []).append((make_fresh, (sys.modules[name],), {}))
+    for name in FORGET.keys() & sys.modules.keys():
+        FORGET[name](sys.modules[name])
+    if "numpy.random.mtrand" in sys.modules:
+        template.can_draw = can_draw_numpy_state(sys.modules["numpy.random.mtrand"])
+    template.fresh = {name: sys.modules[name] for name in FRESH if name in sys.modules}
     end_threads()
     import gc
     template.gc = gc
@@ -189,7 +247,12 @@ def prepare(core, module, cold, names):
     for entry in set(sys.path_importer_cache) - set(cache):
         del sys.path_importer_cache[entry]
     sys.path_importer_cache[PROGRAM] = sys.path_importer_cache.pop(sys.argv[0], None)
-    template.effects = shelf.close(modules, names)
+    shelf.close(modules, names)
+    for name, owner in template.fresh.items():
+        if name in shelf.modules:
+            shelf.effects.setdefault(name, []).append((FRESH[name], (owner,), {}))
+    template.fresh = [(FRESH[name], owner) for name, owner in template.fresh.items()
+                      if name in sys.modules]
     core["hide"](core["start"])
     core["take_program"] = arrive
     sys.excepthook = core["start"]
@@ -222,30 +285,16 @@ def is_late():
     return any(name in files for name in EARLY_FILES) or bool(shelf.hidden_by("."))
 
 
-REHEARSAL = b'''
-def rehearse(value):
-    print(value, end='')
-    return [value, str(value), {'value': value}]
-try:
-    rehearse('')[1]
-except KeyError as error:
-    raise
-rehearse(''), 1.5
-'''
-
-
 def rehearse():
     """Goes through what a program will go through, while nobody waits: so its pages are its own by
     then. Nothing of it can be seen later."""
     core = template.core
     core["make_main"] = type(sys)
-    program = core["prepare"](PROGRAM, REHEARSAL)
+    core["prepare"](PROGRAM, b"print(end='')").function()
     core["make_main"] = make_main
-    set_environment(template.variables)
-    load("values").make_bundle(program.function()).text("result")
     core["absolute"]("main.py")
     set_channel(-1, 0, 0)
-    sys.argv[:] = sys.orig_argv[:] = ["main.py"]
+    sys.argv[:] = ["main.py"]
     core["finish"](1)
     is_flushed()
     for name in GONE_FIRST:
@@ -259,8 +308,8 @@ def settle():
     """What a guest does before it has a job."""
     shelf.forks.are_the_programs = True
     guest.pid = os.getpid()
-    for action, args, kwargs in template.effects:
-        action(*args, **kwargs)
+    for make_fresh, owner in template.fresh:
+        make_fresh(owner)
     if not template.module.is_called():
         rehearse()
 
@@ -271,6 +320,7 @@ def arrive():
     template.gc.collect()
     template.gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
+    fill_holes()
     template.main = core["make_main"](PROGRAM)
     core["make_main"] = make_main
     template.module.serve(3)

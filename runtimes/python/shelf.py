@@ -162,7 +162,7 @@ def find_open(names):
 
 
 def close(cold, names):
-    """Puts everything on the shelf that was not there at first. Returns the effects of what stays."""
+    """Puts everything on the shelf that was not there at first."""
     stays = find_open(names) - set(cold)
     for name in [name for name in sys.modules if name not in cold]:
         module = sys.modules[name]
@@ -183,8 +183,8 @@ def close(cold, names):
     known.update(modules, sys.modules)
     known.discard("__main__")
     taken.count = len(sys.modules) - 1
-    in_order = sorted(stays, key=lambda name: places.get(name, 0))
-    return [effect for name in in_order for effect in effects.pop(name, ())]
+    for name in sorted(stays, key=lambda name: places.get(name, 0)):
+        apply_effects(name)
 
 
 def new_names():
@@ -255,6 +255,11 @@ def all_for(name):
     return found
 
 
+def apply_effects(name):
+    for action, args, kwargs in effects.pop(name, ()):
+        action(*args, **kwargs)
+
+
 def take(name):
     """From now on the module is there, and what it needs."""
     for one in sorted(all_for(name), key=lambda one: places.get(one, 0)):
@@ -263,8 +268,7 @@ def take(name):
         holder, attribute = holders.pop(one, (None, None))
         if attribute is not None:
             setattr(holder, attribute, module)
-        for action, args, kwargs in effects.pop(one, ()):
-            action(*args, **kwargs)
+        apply_effects(one)
 
 
 class Loader:

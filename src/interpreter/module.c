@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "base/own.h"
 #include "interpreter/interpreter.h"
@@ -100,6 +101,30 @@ static PyObject *arrive(PyObject *module, PyObject *unused)
 		PyBool_FromLong(arrival.is_alone));
 }
 
+/* The state of numpy's own generator, filled in at once: through its functions it would take two
+ * hundred pages. guest.py makes sure that it is what we take it for. */
+static PyObject *draw_state(PyObject *module, PyObject *args)
+{
+	struct mt19937 {
+		uint32_t key[624];
+		int position;
+	};
+	PyObject *capsule = NULL;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "O", &capsule))
+		return NULL;
+	struct mt19937 **generator = PyCapsule_GetPointer(capsule, "BitGenerator");
+	if (!generator) {
+		PyErr_Clear();
+		return PyBool_FromLong(0);
+	}
+	struct mt19937 *state = *generator;
+	ssize_t n = getrandom(state->key, sizeof(state->key), 0);
+	state->key[0] |= 0x80000000; /* not all may be zero */
+	state->position = (int)COUNT_OF(state->key);
+	return PyBool_FromLong(n == sizeof(state->key));
+}
+
 static PyObject *refuse(PyObject *module, PyObject *args)
 {
 	const char *why = NULL;
@@ -114,6 +139,7 @@ static PyMethodDef methods[] = {
 	{ "enter", enter, METH_VARARGS, "enter(fd): wait for the template and go into it" },
 	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
 	{ "serve", serve, METH_VARARGS, "serve(fd): serve; returns in each new payload" },
+	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
 	{ "is_called", is_called, METH_NOARGS, "is_called() -> bool: whether the job is there" },
 	{ "arrive", arrive, METH_NOARGS,
 		"arrive() -> (argv, env, source, channel, inode, has_piped_input, is_alone): wait "

@@ -80,14 +80,10 @@ static int enter(struct template_page *template, int owner_pidfd, struct err *er
 	int r = owner_pidfd >= 0 ? jail_join_zygote(owner_pidfd) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "enter the zygote's user namespace");
-	/* what modules do while they load must reach nobody */
-	r = jail_spare_network();
-	if (r < 0)
-		return err_sys(err, -r, "leave the network");
 	TRY(note_thread(err));
 	TRY(zygote_raise_template(template, origin, err));
-	r = jail_scratch();
-	return r < 0 ? err_sys(err, -r, "make a place for files") : 0;
+	r = jail_seclude();
+	return r < 0 ? err_sys(err, -r, "seclude the interpreter") : 0;
 }
 
 int interpreter_enter(int control_fd, struct err *err)

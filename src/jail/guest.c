@@ -39,12 +39,13 @@ bool jail_is_single_threaded(void)
 	return unshare(CLONE_THREAD) == 0;
 }
 
-int jail_scratch(void)
+int jail_seclude(void)
 {
 	const char *options = "size=64m,nr_inodes=1024,mode=700";
-	return mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0
-		       ? -errno
-		       : 0;
+	if (unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC) < 0 || sethostname("cell", 4) < 0 ||
+		mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
+		return -errno;
+	return 0;
 }
 
 int jail_fork_into(int init_pidfd)

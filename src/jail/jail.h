@@ -307,9 +307,10 @@ int jail_join_zygote(int zygote_pidfd);
 /* Whether the caller is its process's only thread. */
 bool jail_is_single_threaded(void);
 
-/* Gives an interpreter a place of its own at /tmp: modules want to keep files while they load, and
- * guests must not see them. 0 or -errno. */
-int jail_scratch(void);
+/* An interpreter in its template gets what a cell would have, for what modules do while they load
+ * must reach nobody: no network, the name of a cell, and a place of its own at /tmp, which guests
+ * never see. 0 or -errno. */
+int jail_seclude(void);
 
 /* From now on the caller's children are born into the pid namespace of an init. 0 or -errno. */
 int jail_fork_into(int init_pidfd);

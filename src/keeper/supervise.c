@@ -529,8 +529,8 @@ int cell_supervise(struct cell *cell, struct err *err)
 	if (cell->started_us == 0)
 		cell->started_us = cell->page->report.started_us;
 	/* a payload that ended at its gate ran nothing */
-	bool has_run = cell->is_ready && (cell->started_us != 0 || cell->exec_errno != 0 ||
-						 cell->keeper->is_probe);
+	bool has_run = cell->is_ready &&
+		       (cell->started_us != 0 || cell->exec_errno != 0 || cell->keeper->is_probe);
 	if (!has_run && cell->cause == CAUSE_NONE)
 		return cell_failure(cell, err);
 	if (!cell->is_ready && cell->cause != CAUSE_INTERRUPT)
