@@ -49,62 +49,63 @@ def load(name):
 # ---- the channel ---------------------------------------------------------------------------------
 
 
-class channel:
-    fd = -1
-    inode = 0
-    owner = 0
-    lock = _thread.allocate_lock()
+channel_fd = -1
+channel_inode = 0
+channel_owner = 0
+channel_lock = _thread.allocate_lock()
 
 
 def open_channel():
     """Moves it to where no program looks for a descriptor; 3 is the program's again."""
+    global channel_fd, channel_inode, channel_owner
     try:
         status = os.fstat(3)
         if status.st_mode & 0o170000 != 0o140000:
             return
         high = min(os.sysconf("SC_OPEN_MAX"), 1024) - 1
-        channel.fd = os.dup2(3, high, False)
-        os.set_blocking(channel.fd, False)
+        channel_fd = os.dup2(3, high, False)
+        os.set_blocking(channel_fd, False)
     except (OSError, ValueError):
         return
     os.close(3)
-    channel.inode = status.st_ino
-    channel.owner = os.getpid()
+    channel_inode = status.st_ino
+    channel_owner = os.getpid()
 
 
 def is_heard():
     """A forked child has the descriptor but is not who the supervisor listens to; and a program
     may have closed it, or have a file of its own there."""
-    if channel.fd < 0 or channel.owner != os.getpid():
+    if channel_fd < 0 or channel_owner != os.getpid():
         return False
     try:
-        return os.fstat(channel.fd).st_ino == channel.inode
+        return os.fstat(channel_fd).st_ino == channel_inode
     except OSError:
         return False
 
 
 def send(text):
     """Sends one message. Whatever happens to it, the program goes on."""
+    global channel_fd
     data = text.encode("utf-8", "replace")
     if len(data) > FRAME_MAX or not is_heard():
         return False
     late = None
     # No handler of the program may break off a message that is half sent, and a reader that is
     # gone must not end a program that restored the default of SIGPIPE.
-    with channel.lock:
+    with channel_lock:
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
         try:
             rest = memoryview(len(data).to_bytes(4, "big") + data)
             while rest:
                 try:
-                    rest = rest[os.write(channel.fd, rest):]
+                    rest = rest[os.write(channel_fd, rest):]
                 except BlockingIOError:
                     if not wait():
-                        os.close(channel.fd)
-                        channel.fd = -1
+                        os.close(channel_fd)
+                        channel_fd = -1
                         break
                 except OSError:
-                    channel.fd = -1
+                    channel_fd = -1
                     if _signal.SIGPIPE not in mask:
                         _signal.sigtimedwait([_signal.SIGPIPE], 0)
                     break
@@ -114,13 +115,13 @@ def send(text):
             _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
     if late is not None:
         raise late
-    return channel.fd >= 0
+    return channel_fd >= 0
 
 
 def wait():
     import select
     poll = select.poll()
-    poll.register(channel.fd, select.POLLOUT)
+    poll.register(channel_fd, select.POLLOUT)
     return bool(poll.poll(PATIENCE * 1000))
 
 
@@ -359,12 +360,11 @@ class Program:
         self.function = type(load)(code, self.main.__dict__)
 
 
-class ended:
-    """How the program did, as far as it can be told without asking anything of its own."""
-    status = None
+exit_status = None  # how the program did, once it has ended
 
 
 def status_of(raised):
+    """As far as it can be told without asking anything of the program's own."""
     if type(raised) is not SystemExit:
         return None
     code = raised.code
@@ -488,6 +488,7 @@ def take_program():
 
 def start(*_):
     """Runs the program; the interpreter calls it in the place of sys.excepthook."""
+    global exit_status
     program = take_program()
     main, path, function, value, failure = program.main, program.path, program.function, None, None
     program.function = None
@@ -497,7 +498,7 @@ def start(*_):
     except SystemExit as raised:
         own_trace(raised)
         finish()
-        ended.status = status_of(raised)
+        exit_status = status_of(raised)
         raise
     except BaseException as raised:
         failure = own_trace(raised)
@@ -509,7 +510,7 @@ def start(*_):
             drop(program, value)
         main.__dict__.pop("__file__", None)
         main.__dict__.pop("__cached__", None)
-        ended.status = 0
+        exit_status = 0
         raise SystemExit
     finish(None, failure, path)
     hook, kind, trace = print_failure(failure)
@@ -518,7 +519,7 @@ def start(*_):
         try:
             hook(kind, failure, trace)
         except SystemExit as raised:
-            ended.status = status_of(raised)
+            exit_status = status_of(raised)
             raise
         except BaseException as raised:
             second = own_trace(raised)
@@ -527,7 +528,7 @@ def start(*_):
     main.__dict__.pop("__file__", None)
     main.__dict__.pop("__cached__", None)
     if kind is not KeyboardInterrupt:
-        ended.status = 1
+        exit_status = 1
     else:
         # text that is executed sets the mark by which the interpreter ends itself with SIGINT
         try:

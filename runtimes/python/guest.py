@@ -41,13 +41,10 @@ class template:
     filling = []
     fresh = ()  # what to make anew at once, because its module is there
     main = None  # the module of a program to come
+    main_size = 0  # names it has after a program that made none: two are taken away then
     gc = None
     variables = None  # the environment, as a job has it
     stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
-
-
-class guest:
-    pid = 0
 
 
 # ---- what each guest must have for itself --------------------------------------------------------
@@ -179,18 +176,22 @@ def fill_holes():
     with open("/tmp/holes", "wb+") as file:
         own = os.dup(2)
         os.dup2(file.fileno(), 2)
-        sys._debugmallocstats()
+        sys._debugmallocstats()  # class, size, pools, blocks in use, blocks that are free
         os.dup2(own, 2)
         os.close(own)
         file.seek(0)
-        lines = file.read().decode().splitlines()
-    for line in lines:
-        words = line.split()
-        if len(words) == 5 and all(word.isdigit() for word in words):
-            size, free = int(words[1]), int(words[4])
-            make = object if size == 16 else float if size == 32 else bytes
-            template.filling += [make(0.5) if size == 32 else object() if size == 16 else bytes(size - 33)
-                                 for _ in range(free)]
+        lines = [line.split() for line in file.read().decode().splitlines()]
+    for _class, size, _pools, _used, free in filter(is_numbers, lines):
+        for _ in range(int(free)):
+            template.filling.append(thing_of(int(size)))
+
+
+def is_numbers(words):
+    return len(words) == 5 and all(word.isdigit() for word in words)
+
+
+def thing_of(size):
+    return object() if size == 16 else size + 0.5 if size == 32 else bytes(size - 33)
 
 
 def compiled(source, path="<string>", run=exec):
@@ -224,7 +225,7 @@ def prepare(core, module, cold, names):
     os.chdir(HOME)
     os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
     sys.meta_path.insert(0, finder)
-    shelf.fill(names, PARTS)
+    shelf.fill(names, PARTS, module.is_forking)
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)
     for name in FORGET.keys() & sys.modules.keys():
@@ -237,6 +238,7 @@ def prepare(core, module, cold, names):
     template.gc = gc
     finder.find_spec = staticmethod(find_spec)
     core["compiled"] = compiled
+    core["is_heard"] = module.is_heard
     core["endings"]()
     core["builtins"].display = core["display"]
     for name in ("LD_BIND_NOW", "MPLCONFIGDIR"):
@@ -274,11 +276,6 @@ def set_environment(variables):
         time.tzset()
 
 
-def set_channel(fd, inode, owner):
-    channel = template.core["channel"]
-    channel.fd, channel.inode, channel.owner = fd, inode, owner
-
-
 def is_late():
     """Whether the program has files that should have been seen earlier."""
     files = os.listdir(".")
@@ -292,51 +289,39 @@ def rehearse():
     core["make_main"] = type(sys)
     core["prepare"](PROGRAM, b"print(end='')").function()
     core["make_main"] = make_main
-    core["absolute"]("main.py")
-    set_channel(-1, 0, 0)
-    sys.argv[:] = ["main.py"]
-    core["finish"](1)
+    core["finish"]()
     is_flushed()
-    for name in GONE_FIRST:
-        if hasattr(sys, name):
-            setattr(sys, name, getattr(sys, name))
-    drop_modules([])
-    close_files()
-
-
-def settle():
-    """What a guest does before it has a job."""
-    shelf.forks.are_the_programs = True
-    guest.pid = os.getpid()
-    for make_fresh, owner in template.fresh:
-        make_fresh(owner)
-    if not template.module.is_called():
-        rehearse()
+    template.gc.collect()
 
 
 def arrive():
-    """Called when nothing is left to do in the template; returns in a guest, with its program."""
-    core = template.core
+    """Called when nothing is left to do in the template; returns in a guest, with its program. Of
+    whatever a guest does first, it copies a page or two: so this is kept short."""
+    core, module = template.core, template.module
     template.gc.collect()
     template.gc.freeze()
-    # a program's module is the garbage collector's like all that the program makes
     fill_holes()
+    # a program's module is the garbage collector's like all that the program makes
     template.main = core["make_main"](PROGRAM)
     core["make_main"] = make_main
-    template.module.serve(3)
+    template.main_size = len(template.main.__dict__) - 2
+    module.serve(3)
     try:
-        settle()
+        for make_fresh, owner in template.fresh:
+            make_fresh(owner)
+        if not module.is_called():
+            rehearse()
     except BaseException as error:
-        template.module.refuse("%s: %s" % (type(error).__name__, error))
-    argv, variables, source, fd, inode, has_piped_input, is_alone = template.module.arrive()
+        module.refuse("%s: %s" % (type(error).__name__, error))
+    argv, variables, source, fd, inode, pid, has_piped_input, is_alone = module.arrive()
     if variables != template.variables:
         set_environment(variables)
     if not is_alone and is_late():
         leave_to_another(fd, argv)
-    set_channel(fd, inode, guest.pid)
+    core["channel_fd"], core["channel_inode"], core["channel_owner"] = fd, inode, pid
     if has_piped_input:
         sys.stdin = sys.__stdin__ = template.stdin_pipe
-    path = core["absolute"](argv[0])
+    path = PROGRAM if argv[0] == "main.py" else core["absolute"](argv[0])
     program = core["prepare"](path, source)
     if program is None:
         sys.argv[:] = [RUNNER, *argv]
@@ -419,14 +404,22 @@ def close_files():
 def leave():
     """The last exit handler. A forked child goes the usual way, and so does whoever would end with
     something to say that only the interpreter knows how."""
-    status = template.core["ended"].status
-    if status is None or os.getpid() != guest.pid or not is_flushed():
+    status, module = template.core["exit_status"], template.module
+    if status is None or not module.is_owner() or not is_flushed():
         return
-    clear_sys()
-    drop_modules(shelf.new_names())
-    close_files()
+    names = shelf.new_names()
+    main = sys.modules.get("__main__")
+    if names == ["__main__"] and len(main.__dict__) <= template.main_size:
+        del main
+        template.gc.collect()
+    else:
+        del main
+        clear_sys()
+        drop_modules(names)
+        close_files()
     if not is_flushed():
         status = 120
-    if send('{"event":"done","exit_code":%d}' % status):
-        time.sleep(LINGER)  # whoever hears it looks at us once more, and ends the cell
+    with template.core["channel_lock"]:
+        if module.say_done(status):
+            time.sleep(LINGER)  # whoever hears it looks at us once more, and ends the cell
     os._exit(status)

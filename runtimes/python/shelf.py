@@ -44,8 +44,9 @@ class taken:
 class Recorder:
     """Records who needs whom while modules are loaded, and what they do beside that."""
 
-    def __init__(self):
+    def __init__(self, is_our_fork):
         import atexit
+        self.is_our_fork = is_our_fork
         self.stack = []
         self.filters = list(_warnings.filters)
         self.is_over = False
@@ -114,17 +115,13 @@ class Recorder:
         return function
 
     def at_fork(self, **hooks):
-        self.own_at_fork(**{when: guard(hook) for when, hook in hooks.items()})
+        self.own_at_fork(**{when: guard(hook, self.is_our_fork) for when, hook in hooks.items()})
 
 
-class forks:
-    are_the_programs = False
-
-
-def guard(hook):
+def guard(hook, is_ours):
     """What a module wants to do at each fork is for the program's own; at ours it would only cost."""
     def run():
-        if forks.are_the_programs:
+        if not is_ours():
             hook()
     return run
 
@@ -135,9 +132,9 @@ def add_filter(item):
         _warnings._filters_mutated()
 
 
-def fill(names, parts):
+def fill(names, parts, is_our_fork):
     """Loads what is there of these modules, and parts of the runner."""
-    with Recorder():
+    with Recorder(is_our_fork):
         for part in parts:
             load(part)
         for name in names:

@@ -4,11 +4,14 @@
  * it does makes copies of pages that it shares with its template, and that takes longer than the
  * work.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +20,14 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/parts.h"
 
-enum { CHANNEL_FD = 3 };
+enum { CHANNEL_FD = 3, PATIENCE_MS = 10000 };
+
+/* What the guest that we are must know again later. */
+static struct {
+	pid_t pid;
+	int channel_fd;
+	ino_t channel_inode;
+} own = { .channel_fd = -1 };
 
 /* Moves the channel to where no program looks for a descriptor: 3 is the program's. */
 static void place_channel(struct arrival *arrival)
@@ -78,8 +88,45 @@ int interpreter_arrive(struct arrival *ret_arrival)
 	if (guest_take_job(&arrival->job) < 0 || !arrival->job.argv[0])
 		return -1;
 	place_channel(arrival);
+	own.pid = arrival->pid = getpid();
+	own.channel_fd = arrival->channel_fd;
+	own.channel_inode = arrival->channel_inode;
 	open_source(arrival);
 	arrival->is_alone = is_alone(arrival->job.argv[0]);
 	arrival->has_piped_input = fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
 	return 0;
+}
+
+bool interpreter_is_owner(void)
+{
+	return getpid() == own.pid;
+}
+
+bool interpreter_is_heard(void)
+{
+	struct stat st;
+	return own.channel_fd >= 0 && interpreter_is_owner() && fstat(own.channel_fd, &st) == 0 &&
+	       st.st_ino == own.channel_inode;
+}
+
+bool interpreter_say_done(int exit_code)
+{
+	char frame[64];
+	int len = snprintf(
+		frame + 4, sizeof(frame) - 4, "{\"event\":\"done\",\"exit_code\":%d}", exit_code);
+	const uint32_t head = htonl((uint32_t)len);
+	struct pollfd room = { .fd = own.channel_fd, .events = POLLOUT };
+	memcpy(frame, &head, sizeof(head));
+	len += (int)sizeof(head);
+	if (!interpreter_is_heard())
+		return false;
+	for (int sent = 0; sent < len;) {
+		ssize_t n = send(own.channel_fd, frame + sent, (size_t)(len - sent), MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return false;
+		if (n < 0 && poll(&room, 1, PATIENCE_MS) == 0)
+			return false;
+		sent += n > 0 ? (int)n : 0;
+	}
+	return true;
 }

@@ -30,16 +30,27 @@ void interpreter_refuse(const char *why);
 /* In a payload: whether its job is there. */
 bool interpreter_is_called(void);
 
+/* Whether a fork that happens now is one of ours. */
+bool interpreter_is_forking(void);
+
 /* What a payload finds when it begins. */
 struct arrival {
 	struct job job;
 	int channel_fd; /* where no program looks for it; -1: there is none */
 	uint64_t channel_inode;
+	pid_t pid;
 	int source_fd; /* owned; the code; -1: it could not be opened */
 	size_t source_size;
 	bool has_piped_input; /* standard input is a pipe, not /dev/null */
 	bool is_alone;        /* the code's file is the only one in the working directory */
 };
+
+/* Whether the caller is the payload, and not a child of it, and its channel is where it was. */
+bool interpreter_is_owner(void);
+bool interpreter_is_heard(void);
+
+/* Says, as the last thing, that the program is done. False: nobody heard it. */
+bool interpreter_say_done(int exit_code);
 
 /* Waits for the job and looks around. 0, or less: there is nothing to do any more. */
 int interpreter_arrive(struct arrival *ret_arrival);

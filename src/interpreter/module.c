@@ -70,6 +70,36 @@ static PyObject *is_called(PyObject *module, PyObject *unused)
 	return PyBool_FromLong(interpreter_is_called());
 }
 
+static PyObject *is_forking(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(interpreter_is_forking());
+}
+
+static PyObject *is_owner(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(interpreter_is_owner());
+}
+
+static PyObject *is_heard(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(interpreter_is_heard());
+}
+
+static PyObject *say_done(PyObject *module, PyObject *args)
+{
+	int exit_code = 0;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "i", &exit_code))
+		return NULL;
+	return PyBool_FromLong(interpreter_say_done(exit_code));
+}
+
 static PyObject *read_source(struct arrival *arrival)
 {
 	PyObject *source = NULL;
@@ -95,10 +125,10 @@ static PyObject *arrive(PyObject *module, PyObject *unused)
 	if (interpreter_arrive(&arrival) < 0)
 		_exit(1);
 	/* N takes over what is built here, and fails when one of them did */
-	return Py_BuildValue("(NNNiKNN)", list_of(arrival.job.argv), list_of(arrival.job.env),
+	return Py_BuildValue("(NNNiKiNN)", list_of(arrival.job.argv), list_of(arrival.job.env),
 		read_source(&arrival), arrival.channel_fd,
-		(unsigned long long)arrival.channel_inode, PyBool_FromLong(arrival.has_piped_input),
-		PyBool_FromLong(arrival.is_alone));
+		(unsigned long long)arrival.channel_inode, (int)arrival.pid,
+		PyBool_FromLong(arrival.has_piped_input), PyBool_FromLong(arrival.is_alone));
 }
 
 /* The state of numpy's own generator, filled in at once: through its functions it would take two
@@ -141,8 +171,13 @@ static PyMethodDef methods[] = {
 	{ "serve", serve, METH_VARARGS, "serve(fd): serve; returns in each new payload" },
 	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
 	{ "is_called", is_called, METH_NOARGS, "is_called() -> bool: whether the job is there" },
+	{ "is_forking", is_forking, METH_NOARGS, "is_forking() -> bool: whether a fork is ours" },
+	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
+	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
+	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
 	{ "arrive", arrive, METH_NOARGS,
-		"arrive() -> (argv, env, source, channel, inode, has_piped_input, is_alone): wait "
+		"arrive() -> (argv, env, source, channel, inode, pid, has_piped_input, is_alone): "
+		"wait "
 		"for the job" },
 	{ NULL, NULL, 0, NULL },
 };

@@ -40,6 +40,7 @@
 static struct {
 	struct template_page *template;
 	struct raising raising; /* in a guest, until it has its job */
+	bool is_settled;        /* a guest that has it */
 	void *tid_at;           /* where libc keeps the thread's id */
 	void *robust_list;      /* and its list of locks to give back */
 	size_t robust_size;
@@ -214,6 +215,11 @@ bool interpreter_is_called(void)
 	return poll(&gate, 1, 0) != 0;
 }
 
+bool interpreter_is_forking(void)
+{
+	return !self.is_settled;
+}
+
 int guest_take_job(struct job *ret_job)
 {
 	struct delivery delivery;
@@ -226,6 +232,7 @@ int guest_take_job(struct job *ret_job)
 	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
 	(void)munmap(self.raising.page, sizeof(*self.raising.page));
 	self.raising.page = NULL;
+	self.is_settled = true;
 	(void)munmap(self.template, sizeof(*self.template));
 	return 0;
 }
