@@ -112,8 +112,9 @@ int stand_choose(const struct language *language, const struct spec *spec, const
 	const char *code, size_t code_len, struct stand *stand, struct err *err)
 {
 	const struct strings *modules = NULL;
-	/* an interpreter that cells are forked from is the host's */
-	bool is_guest = language->guest.count > 0 && strcmp(spec->rootfs, "host") == 0;
+	/* an interpreter that cells are forked from is the host's, and all of them are its image */
+	bool is_guest = language->guest.count > 0 && strcmp(spec->rootfs, "host") == 0 &&
+			!spec->unique_layout;
 	TRY(choose_preload(language, spec, code, code_len, &modules, err));
 	if (spec->cold || spec->commands.count > 0 || !runtime ||
 		(!is_guest && language->started.count == 0) || wants_cold_start(language, spec))

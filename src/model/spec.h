@@ -83,6 +83,7 @@ struct spec {
 	struct strings commands; /* the only programs there are; empty: all of the root's */
 	const char *interpreter; /* borrowed; runs the code and is there, too; NULL: none */
 	char *preload;           /* "auto" or the name of a language's set */
+	bool unique_layout;
 	bool cold;
 
 	uint64_t given; /* bit i: spec_fields[i] was set by the asker, not by default */

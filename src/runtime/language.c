@@ -387,8 +387,6 @@ static int check_ready(const struct language *language, struct err *err)
 {
 	TRY(check_waiting(language, "started", &language->started, err));
 	TRY(check_waiting(language, "guest", &language->guest, err));
-	if (language->started.count > 0 && language->guest.count > 0)
-		return err_set(err, ERR_INVALID, "fields 'started' and 'guest' exclude each other");
 	if (language->preload.count > 0 && language->guest.count == 0)
 		return err_set(err, ERR_INVALID, "field 'preload' without a field 'guest'");
 	for (size_t i = 0; i < language->cold_env.count; i++) {

@@ -48,7 +48,8 @@ struct language {
 	struct strings prepare; /* makes the directory "{binary}"; empty: nothing to prepare */
 	struct strings prepare_defaults;
 
-	/* How a cell stands ready before its code is known: by one of the two, or not at all. */
+	/* How a cell stands ready before its code is known: as a guest, where cells may be images
+	 * of one interpreter, else started, else not at all. */
 	struct strings started;  /* a runner that waits on its channel for what to run */
 	struct strings guest;    /* an interpreter that cells are forked from */
 	struct preloads preload; /* what the guest's interpreter may have loaded */

@@ -148,6 +148,7 @@ WORKS = {
     "python": [plain("--python", "/usr/bin/python3")],
     "without": [plain("--without", "landlock")],
     "cold": [plain("--cold")],
+    "unique-layout": [plain("--unique-layout")],
     "exec": [works_exec],
     "json": [lambda person: equal(person.json(*ANYTHING).is_ok().stdout, "ran\n", "stdout")],
     "stream": [works_stream],

@@ -201,7 +201,6 @@ static const struct { const char *text, *want; } refused[] = {
 	{ "{" MINIMAL ", \"guest\": [\"/bin/x\"]}", "field 'guest' needs \"channel\": true" },
 	{ "{" RUNNER ", \"guest\": [\"x\"]}", "field 'guest' must begin with an absolute path" },
 	{ "{" RUNNER ", \"guest\": [\"/bin/x\", \"{file}\"]}", "'guest' has {file}, but" },
-	{ "{" RUNNER ", \"guest\": [\"/bin/x\"], \"started\": [\"/bin/x\"]}", "fields 'started' and 'guest' exclude each other" },
 	{ "{" RUNNER ", \"preload\": {\"base\": []}}", "field 'preload' without a field 'guest'" },
 	{ "{" RUNNER ", \"preload\": [\"numpy\"]}", "field 'preload' must be an object, not an array" },
 	{ "{" RUNNER ", \"preload\": {\"base\": \"numpy\"}}", "field 'base' must be an array of strings, not a string" },
