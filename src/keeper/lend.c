@@ -132,27 +132,28 @@ static bool make_room(struct lender *lender)
 	return oldest;
 }
 
-static int find_pool(struct lender *lender, const char *text, size_t len, struct pool **ret_pool,
-	struct err *err)
+/* NULL: there is none, and none could be made. */
+static struct pool *find_pool(struct lender *lender, const char *text, size_t len, struct err *err)
 {
 	/* the newest comes first: one that is lost may still have loans that end */
 	struct pool *pool = lender->pools;
 	while (pool && (pool->len != len || memcmp(pool->text, text, len) != 0))
 		pool = pool->next;
-	if (pool && !pool_is_lost(pool)) {
-		*ret_pool = pool;
-		return 0;
-	}
+	if (pool && !pool_is_lost(pool))
+		return pool;
 	size_t floor = pool ? pool->floor : 0;
-	if (lender->pool_count >= POOLS_MAX && !make_room(lender))
-		return err_set(err, ERR_LIMIT, "cells of %d policies are in use: too many at once",
+	if (lender->pool_count >= POOLS_MAX && !make_room(lender)) {
+		(void)err_set(err, ERR_LIMIT, "cells of %d policies are in use: too many at once",
 			POOLS_MAX);
-	TRY(pool_open(text, len, (size_t)lender->options->most_parked, ret_pool, err));
-	pool_set_floor(*ret_pool, floor);
-	(*ret_pool)->next = lender->pools;
-	lender->pools = *ret_pool;
+		return NULL;
+	}
+	if (pool_open(text, len, (size_t)lender->options->most_parked, &pool, err) < 0)
+		return NULL;
+	pool_set_floor(pool, floor);
+	pool->next = lender->pools;
+	lender->pools = pool;
 	lender->pool_count++;
-	return 0;
+	return pool;
 }
 
 static void bury(struct lender *lender, struct source *loan)
@@ -177,10 +178,11 @@ static void end_loan(struct lender *lender, struct source *loan)
 static int grant(
 	struct lender *lender, int *conn_fd, const struct loan_message *ask, struct err *err)
 {
-	struct pool *pool = NULL;
 	struct cell *cell = NULL;
 	bool is_warm = false;
-	TRY(find_pool(lender, ask->text, ask->len, &pool, err));
+	struct pool *pool = find_pool(lender, ask->text, ask->len, err);
+	if (!pool)
+		return -1;
 	TRY(pool_take(pool, &cell, &is_warm, err));
 	struct source *loan = add_source(&lender->loans, SOURCE_LOAN, take_fd(conn_fd));
 	lender->loan_count++;
@@ -255,13 +257,12 @@ static void answer_adopt(struct lender *lender, int fd)
 
 static void set_floor(struct lender *lender, const struct loan_message *message)
 {
-	struct pool *pool = NULL;
 	struct err err = { 0 };
-	if (find_pool(lender, message->text, message->len, &pool, &err) < 0) {
+	struct pool *pool = find_pool(lender, message->text, message->len, &err);
+	if (pool)
+		pool_set_floor(pool, message->number);
+	else
 		(void)fprintf(stderr, "hotcell-keeper: %s\n", err.text);
-		return;
-	}
-	pool_set_floor(pool, message->number);
 }
 
 static void lose_daemon(struct lender *lender, struct source *daemon)
