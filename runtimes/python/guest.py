@@ -38,7 +38,6 @@ class template:
     module = None  # _hotcell
     can_draw = False  # numpy's state, without numpy
     kept = ()
-    filling = []
     fresh = ()  # what to make anew at once, because its module is there
     main = None  # the module of a program to come
     main_size = 0  # names it has after a program that made none: two are taken away then
@@ -170,30 +169,6 @@ def end_threads():
     os.waitpid(child, 0)
 
 
-def fill_holes():
-    """What is freed leaves holes all over the memory, and each one that a guest uses is another page
-    to copy. Filled, they send a guest to pages that nobody has yet."""
-    with open("/tmp/holes", "wb+") as file:
-        own = os.dup(2)
-        os.dup2(file.fileno(), 2)
-        sys._debugmallocstats()  # class, size, pools, blocks in use, blocks that are free
-        os.dup2(own, 2)
-        os.close(own)
-        file.seek(0)
-        lines = [line.split() for line in file.read().decode().splitlines()]
-    for _class, size, _pools, _used, free in filter(is_numbers, lines):
-        for _ in range(int(free)):
-            template.filling.append(thing_of(int(size)))
-
-
-def is_numbers(words):
-    return len(words) == 5 and all(word.isdigit() for word in words)
-
-
-def thing_of(size):
-    return object() if size == 16 else size + 0.5 if size == 32 else bytes(size - 33)
-
-
 def compiled(source, path="<string>", run=exec):
     """core.py avoids the first compile() of an interpreter, which is expensive. This was ours."""
     return compile(source, path, run.__name__, 0, True)
@@ -291,7 +266,6 @@ def rehearse():
     core["make_main"] = make_main
     core["finish"]()
     is_flushed()
-    template.gc.collect()
 
 
 def arrive():
@@ -300,7 +274,6 @@ def arrive():
     core, module = template.core, template.module
     template.gc.collect()
     template.gc.freeze()
-    fill_holes()
     # a program's module is the garbage collector's like all that the program makes
     template.main = core["make_main"](PROGRAM)
     core["make_main"] = make_main
@@ -411,7 +384,9 @@ def leave():
     main = sys.modules.get("__main__")
     if names == ["__main__"] and len(main.__dict__) <= template.main_size:
         del main
-        template.gc.collect()
+        # what is older than that only exists if it came so far, or was made to
+        is_young = template.gc.get_count()[2] == 0 and "gc" not in sys.modules
+        template.gc.collect(1 if is_young else 2)
     else:
         del main
         clear_sys()

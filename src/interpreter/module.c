@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/own.h"
+#include "interpreter/holes.h"
 #include "interpreter/interpreter.h"
 
 static PyObject *fail(const struct err *err)
@@ -54,6 +55,8 @@ static PyObject *serve(PyObject *module, PyObject *args)
 	(void)module;
 	if (!PyArg_ParseTuple(args, "i", &fd))
 		return NULL;
+	PyObject *version = PySys_GetObject("hexversion");
+	holes_fill(version ? PyLong_AsLong(version) : 0);
 	int r = interpreter_serve(fd, &hooks, &err);
 	if (r == 1)
 		_exit(0);
