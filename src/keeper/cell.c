@@ -392,10 +392,15 @@ int cell_failure(const struct cell *cell, struct err *err)
 {
 	const struct cell_page *template = &cell->keeper->template->base;
 	const struct template_page *hosted = cell->keeper->host.page;
-	if (cell->walls.form == FORM_GUEST && hosted && hosted->base.report.failed_text[0])
+	const struct cell_page *page = template->report.failed_text[0] ? template : cell->page;
+	bool is_guest = cell->walls.form == FORM_GUEST;
+	if (is_guest && hosted && hosted->base.report.failed_text[0])
 		return err_set(err, ERR_BROKEN, "the interpreter does not stand ready: %.255s",
 			hosted->base.report.failed_text);
-	return page_failure(template->report.failed_text[0] ? template : cell->page, err);
+	if (is_guest && page->report.failed == STEP_NONE && !page->report.failed_text[0])
+		return err_set(err, ERR_BROKEN,
+			"the cell died while it was raised, or its interpreter before");
+	return page_failure(page, err);
 }
 
 /* An init is asked for ahead of time; one that failed meanwhile gets another chance, because what

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -133,6 +134,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	struct spec spec;
 	struct strings host = { 0 };
+	(void)signal(SIGPIPE, SIG_IGN); /* a cell may be gone when its input comes */
 	if (argc < 2) {
 		(void)fprintf(stderr, "usage: guests RUNTIME [MODULE…]\n");
 		return 2;
