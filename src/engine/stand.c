@@ -67,11 +67,11 @@ static bool does_import(const char *code, size_t len, const char *module)
 	return false;
 }
 
-/* The first set with a module that the code imports, else the first of all. */
+/* The first set with a module that the code imports. The first of all is loaded in any case. */
 static const struct preload *guess_preload(
 	const struct language *language, const char *code, size_t len)
 {
-	for (size_t i = 0; i < language->preload.count; i++) {
+	for (size_t i = 1; i < language->preload.count; i++) {
 		const struct preload *preload = &language->preload.items[i];
 		for (size_t j = 0; j < preload->modules.count; j++)
 			if (does_import(code, len, preload->modules.items[j]))
@@ -108,6 +108,12 @@ static int choose_preload(const struct language *language, const struct spec *sp
 	return 0;
 }
 
+static void add_all(struct strings *list, const struct strings *more)
+{
+	for (size_t i = 0; i < more->count; i++)
+		strings_add(list, more->items[i]);
+}
+
 int stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
 	const char *code, size_t code_len, struct stand *stand, struct err *err)
 {
@@ -122,8 +128,11 @@ int stand_choose(const struct language *language, const struct spec *spec, const
 	const struct places places = { .runtime = is_guest ? runtime : RUNTIME_DIR };
 	stand->form = is_guest ? FORM_GUEST : FORM_STARTED;
 	language_fill(is_guest ? &language->guest : &language->started, &places, &stand->argv);
-	for (size_t i = 0; is_guest && modules && i < modules->count; i++)
-		strings_add(&stand->argv, modules->items[i]);
+	if (!is_guest || !modules)
+		return 0;
+	if (modules != &language->preload.items[0].modules)
+		add_all(&stand->argv, &language->preload.items[0].modules);
+	add_all(&stand->argv, modules);
 	return 0;
 }
 

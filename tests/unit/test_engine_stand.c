@@ -68,6 +68,16 @@ TEST(an_interpreter_that_forks_runs_on_the_host_and_knows_its_directory_there)
 	check_argv((const char *const[]){ "/usr/bin/x", "/lib/x/boot", NULL });
 }
 
+TEST(the_first_set_of_modules_is_loaded_in_any_case)
+{
+	begin("{" HEAD ",\"channel\":true,\"guest\":[\"/usr/bin/x\"],"
+	      "\"preload\":{\"base\":[\"re\",\"json\"],\"data\":[\"numpy\"]}}");
+	choose("import json");
+	check_argv((const char *const[]){ "/usr/bin/x", "re", "json", NULL });
+	choose("import json, numpy");
+	check_argv((const char *const[]){ "/usr/bin/x", "re", "json", "numpy", NULL });
+}
+
 TEST(a_runner_that_waits_is_in_its_cell_and_sees_its_directory_there)
 {
 	begin(waiting);
