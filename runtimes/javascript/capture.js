@@ -205,6 +205,12 @@ function goal(text) {
 		!parses(text, 'module') || Number(process.versions.node.split('.')[0]) < 20 ? 'async' : 'module';
 }
 
+/* Since 20.19 and 22.7 node itself tells a module by its syntax. */
+function detectsModules() {
+	const [major, minor] = process.versions.node.split('.').map(Number);
+	return major > 22 || (major === 22 && minor >= 7) || (major === 20 && minor >= 19);
+}
+
 /* ---- the patch --------------------------------------------------------------------------- */
 
 function patch(text, kind) {
@@ -307,4 +313,4 @@ function write(text, plain, kind, tokens, i, count) {
 	return { text: apply(text), lines };
 }
 
-module.exports = { goal, patch, scan, maskModule };
+module.exports = { goal, detectsModules, patch, scan, maskModule };

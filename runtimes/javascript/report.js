@@ -14,13 +14,18 @@ const TABLE = 'application/vnd.hotcell.table+json';
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-function send(message, write) {
+/* The bytes of a message, or of a smaller one in its place. */
+function pack(message) {
 	let body = encode(message);
 	if (body.length > FRAME_MAX)
 		body = encode(smaller(message, body.length));
 	const head = Buffer.alloc(4);
 	head.writeUInt32BE(body.length);
-	const bytes = Buffer.concat([head, body]);
+	return Buffer.concat([head, body]);
+}
+
+function send(message, write) {
+	const bytes = Buffer.isBuffer(message) ? message : pack(message);
 	const patience = Date.now() + WAIT_MS;
 	for (let at = 0; at < bytes.length;) {
 		try {
@@ -388,4 +393,4 @@ function mend(error, program) {
 	error.stack = `${match[2]}:${match[3]}\n${line.text}\n${blank}^\n\n${stack}`;
 }
 
-module.exports = { send, display, result, table, failure, mend, frame, clip };
+module.exports = { pack, send, display, result, table, failure, mend, frame, clip };

@@ -20,10 +20,13 @@ function start() {
 	const fs = require('fs');
 	const channel = openChannel(fs);
 	const program = { path: process.argv[1], patch: null, tell: channel?.send };
+	const run = (given, instead = channel) => execute(fs, given, instead);
 	if (channel)
 		addFrames(channel, program);
-	if (program.path)
-		execute(fs, program, channel);
+	if (program.path === `${__dirname}/wait.js`)
+		load('wait').wait(program, channel, run, load);
+	else if (program.path)
+		run(program);
 }
 
 /* Other files of the runner; they leave no trace in the program's require.cache. */
@@ -59,7 +62,7 @@ function openChannel(fs) {
 	return {
 		send(message) {
 			if (isLost)
-				return;
+				return false;
 			try {
 				const stat = fstatSync(CHANNEL);
 				if (!stat.isSocket() || stat.ino !== inode)
@@ -69,6 +72,7 @@ function openChannel(fs) {
 			} catch {
 				isLost = true; /* half a frame may be out: nothing more can follow it */
 			}
+			return !isLost;
 		},
 	};
 }
@@ -119,7 +123,7 @@ function execute(fs, program, channel) {
 	let path;
 	let text;
 	try {
-		path = program.path = fs.realpathSync(program.path);
+		path = program.path = fs.realpathSync.native(program.path);
 		text = fs.readFileSync(path, 'utf8');
 	} catch {
 		return; /* node tells */
@@ -136,16 +140,10 @@ function execute(fs, program, channel) {
 		fed = capture(program, text, goal, channel);
 	if (goal === 'async')
 		load('ways').runAsync(path, fed);
-	else if (goal === 'module' && path.endsWith('.js') && !detectsModules())
+	else if (goal === 'module' && path.endsWith('.js') && !load('capture').detectsModules())
 		load('ways').runModule(path, fed);
-	else if (fed !== text)
+	else
 		feed(fs, path, fed, goal);
-}
-
-/* Since 20.19 and 22.7 node itself tells a module by its syntax. */
-function detectsModules() {
-	const [major, minor] = process.versions.node.split('.').map(Number);
-	return major > 22 || (major === 22 && minor >= 7) || (major === 20 && minor >= 19);
 }
 
 /*

@@ -100,7 +100,7 @@ PROGRAMS = {
     "rejection handled": "process.on('unhandledRejection', (r, p) => console.log('h', r, p));\nPromise.reject(3)",
     "rejection handled later": "const p = Promise.reject(1); p.catch(() => console.log('caught')); p",
     "promise is the last": "async function main() { await 1; console.log('done'); return 5 }\nmain()",
-    "order of ticks": "setTimeout(() => console.log('timeout')); setImmediate(() => console.log('immediate'));\n"
+    "order of ticks": "setTimeout(() => console.log('timeout'), 50); setImmediate(() => console.log('immediate'));\n"
                       "process.nextTick(() => console.log('tick')); Promise.resolve().then(() => console.log('micro'));\n"
                       "queueMicrotask(() => console.log('micro 2')); console.log('main')",
     "timers keep it alive": "let n = 0; const t = setInterval(() => { console.log(n); if (++n == 3) clearInterval(t) }, 1)",

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+const { length } = process.argv;
+[{ length, text: 'rehearsed' }];

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+/*
+ * The rehearsal of a run, while nobody waits: node compiles a function when it is first called, so
+ * all that lies between a job and its end is called before there is a job. Everything happens as
+ * it will happen then, in the same order, or V8 would have to think again at the worst moment.
+ * What a rehearsal says goes nowhere, and what it leaves behind is taken away.
+ */
+const fs = require('fs');
+const Module = require('module');
+
+const CHANNEL = 3;
+const ROUNDS = 20; /* of a plain script; more make it no faster */
+const TYPED_ROUNDS = 3; /* each starts esbuild */
+const PLACE = `${__dirname}/rehearsal`;
+const STREAMS = { stdout: 1, stderr: 2 };
+
+function rehearse(load, arm, enter) {
+	const { pack, send } = load('report');
+	const say = (message) => {
+		send(message, (bytes) => {
+			fs.fstatSync(CHANNEL).isSocket();
+			fs.writeSync(CHANNEL, bytes, 0, 0);
+			return bytes.length;
+		});
+		return true;
+	};
+	const streams = Object.keys(STREAMS).filter(isPipe).map(openStream);
+	for (const name of programs(load)) {
+		enter({ program: { path: null, patch: null, tell: say }, send: say, readSync: jobReader(pack, name) });
+		arm();
+		run(`${PLACE}/${name}`, streams);
+	}
+	load('report').failure(new Error('rehearsed'), { path: __filename });
+	sweep();
+}
+
+/* A module runs but once, and only where its promises can be carried on from here. */
+function programs(load) {
+	const some = Array(ROUNDS).fill('script.js');
+	if (fs.existsSync(`${__dirname}/typescript.js`))
+		some.push(...Array(TYPED_ROUNDS).fill('typed.ts'));
+	if (!process._tickCallback)
+		return some;
+	return ['module.mjs', 'async.js', ...(load('capture').detectsModules() ? ['detected.js'] : []), ...some];
+}
+
+/* Stands in for reading the channel: the job, then its end. */
+function jobReader(pack, name) {
+	const env = Object.entries(process.env).map((pair) => pair.join('='));
+	let frame = pack({ run: { argv: [name, 'argument'], env, cwd: PLACE } });
+	return (_, bytes) => {
+		const count = frame?.copy(bytes) ?? 0;
+		frame = null;
+		return count;
+	};
+}
+
+/* A program, from node's own door to its end. */
+function run(file, streams) {
+	const { _findPath } = Module;
+	Module.runMain(file);
+	for (const stream of streams)
+		stream.rehearse();
+	process._tickCallback?.();
+	process.emit('beforeExit', 0);
+	delete process.mainModule;
+	delete Module._cache[file];
+	for (const key of Object.keys(Module._pathCache)) {
+		if (key.startsWith(file))
+			delete Module._pathCache[key];
+	}
+	if (Module._findPath !== _findPath)
+		forgetTypescript(_findPath);
+}
+
+/* What typescript.js has set up for its program. */
+function forgetTypescript(findPath) {
+	Module._findPath = findPath;
+	for (const ending of Object.keys(Module._extensions)) {
+		if (/ts/.test(ending))
+			delete Module._extensions[ending];
+	}
+	process.setSourceMapsEnabled(false);
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+function isPipe(name) {
+	try {
+		return fs.fstatSync(STREAMS[name]).isFIFO();
+	} catch {
+		return false;
+	}
+}
+
+/*
+ * A stream on a pipe makes it non-blocking, also for those who write to the descriptor itself. So
+ * it is opened, and put back as it was until the program uses it.
+ */
+function openStream(name) {
+	const own = Object.getOwnPropertyDescriptor(process, name);
+	const stream = process[name];
+	const { _handle: handle } = stream;
+	const { write } = stream;
+	const define = (get) => Object.defineProperty(process, name, { ...own, get });
+	const hide = () => {
+		handle.setBlocking(true);
+		handle.unref();
+		define(use);
+	};
+	const use = () => {
+		handle.setBlocking(false);
+		handle.ref();
+		define(own.get);
+		return stream;
+	};
+	Object.defineProperty(use, 'name', { value: own.get.name });
+	hide();
+	return {
+		rehearse() {
+			stream.write = (text, done) => write.call(stream, '', done);
+			for (const method of name === 'stdout' ? ['log', 'info'] : ['error', 'warn']) {
+				console[method]('text');
+				console[method]('text', 1, true, null, [1, 'two'], { three: 3 });
+			}
+			process._tickCallback?.(); /* until the console knows that all is written */
+			delete stream.write;
+			console[`_${name}`] = undefined; /* it will look for its stream once more */
+			hide();
+		},
+	};
+}
+
+/* What the rehearsal left in memory is not to be cleared away on the program's time. */
+function sweep() {
+	const v8 = require('v8');
+	v8.setFlagsFromString('--expose-gc');
+	const collect = require('vm').runInNewContext('gc');
+	v8.setFlagsFromString('--no-expose-gc');
+	collect();
+}
+
+module.exports = { rehearse };

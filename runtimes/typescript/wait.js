@@ -1,0 +1,1 @@
+../javascript/wait.js
