@@ -26,7 +26,16 @@ static void add_group(
 		fds[(*fd_count)++] = group->oom_fd;
 }
 
-int terms_send(int conn_fd, const struct cell *cell, bool is_warm)
+/* They are the client's alone from now on: an input ends when its last writer is gone. */
+static void let_go_of_streams(struct cell *cell)
+{
+	own_close(&cell->stdin_fd);
+	own_close(&cell->out_fds[STREAM_OUT]);
+	own_close(&cell->out_fds[STREAM_ERR]);
+	own_close(&cell->channel_fd);
+}
+
+int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 {
 	struct loan_terms terms = { .form = cell->walls.form,
 		.is_warm = is_warm,
@@ -54,7 +63,9 @@ int terms_send(int conn_fd, const struct cell *cell, bool is_warm)
 		fds[fd_count++] = cell->out_fds[STREAM_ERR];
 		fds[fd_count++] = cell->channel_fd;
 	}
-	return loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, fd_count);
+	int r = loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, fd_count);
+	let_go_of_streams(cell);
+	return r;
 }
 
 static bool is_sound(const struct loan_message *message, const struct loan_terms *terms,

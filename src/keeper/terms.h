@@ -31,7 +31,7 @@ struct loan_terms {
 };
 
 /* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */
-int terms_send(int conn_fd, const struct cell *cell, bool is_warm);
+int terms_send(int conn_fd, struct cell *cell, bool is_warm);
 
 /* Makes a keeper with the cell that came, whose descriptors are taken from the message. */
 int terms_take(struct loan_message *message, const struct policy *policy,
