@@ -26,9 +26,11 @@ static void add_group(
 		fds[(*fd_count)++] = group->oom_fd;
 }
 
-/* They are the client's alone from now on: an input ends when its last writer is gone. */
+/* They are the client's alone from now on: an input ends when its last writer is gone, and a call
+ * that nobody listens for any more is refused when its last listener is. */
 static void let_go_of_streams(struct cell *cell)
 {
+	own_close(&cell->listener_fd);
 	own_close(&cell->stdin_fd);
 	own_close(&cell->out_fds[STREAM_OUT]);
 	own_close(&cell->out_fds[STREAM_ERR]);
