@@ -106,7 +106,11 @@ int interpreter_enter(int control_fd, struct err *err)
 	for (size_t i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
 	jail_empty_bounding_set();
-	return 0;
+	int r = jail_lay_down();
+	if (r == 0)
+		return 0;
+	(void)err_sys(err, -r, "lay down privileges");
+	return refuse(&template->base.report, err);
 }
 
 void interpreter_refuse(const char *why)
@@ -261,6 +265,11 @@ int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err
 	if (!jail_is_single_threaded()) {
 		(void)err_set(
 			err, ERR_BROKEN, "a module has started a thread, which no fork would copy");
+		return refuse(&self.template->base.report, err);
+	}
+	int r = jail_take_up();
+	if (r < 0) {
+		(void)err_sys(err, -r, "take privileges up again");
 		return refuse(&self.template->base.report, err);
 	}
 	(void)malloc_trim(0);

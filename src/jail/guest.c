@@ -16,12 +16,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/own.h"
 
 static bool is_wanted(const struct plan *plan, size_t id)
 {
@@ -46,6 +49,30 @@ int jail_seclude(void)
 		mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
 		return -errno;
 	return 0;
+}
+
+static int set_capabilities(bool is_in_hand)
+{
+	/* to enter namespaces, to look at their init, and to become the cell's user for good */
+	static const int kept[] = { CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_SETUID,
+		CAP_SETGID, CAP_SETPCAP };
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { { 0 } };
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		sets[CAP_TO_INDEX(kept[i])].permitted |= CAP_TO_MASK(kept[i]);
+	for (size_t i = 0; i < COUNT_OF(sets) && is_in_hand; i++)
+		sets[i].effective = sets[i].permitted;
+	return syscall(SYS_capset, &head, sets) < 0 ? -errno : 0;
+}
+
+int jail_lay_down(void)
+{
+	return set_capabilities(false);
+}
+
+int jail_take_up(void)
+{
+	return set_capabilities(true);
 }
 
 int jail_fork_into(int init_pidfd)

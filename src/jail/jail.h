@@ -312,6 +312,11 @@ bool jail_is_single_threaded(void);
  * never see. 0 or -errno. */
 int jail_seclude(void);
 
+/* While modules load, an interpreter is nobody special: it keeps only what it takes to enter cells,
+ * and does not have it in hand. 0 or -errno. */
+int jail_lay_down(void);
+int jail_take_up(void);
+
 /* From now on the caller's children are born into the pid namespace of an init. 0 or -errno. */
 int jail_fork_into(int init_pidfd);
 
