@@ -96,8 +96,8 @@ def harvest_of_depth_is_bounded(bench):
     Not deeper, because Landlock climbs all the way up at each step."""
     (bench.work / "out").mkdir()
     run = bench.run(program("fileabuse", "deep", 15000),
-                    ("--out", "deep:{work}/out", "-t", "20"))
-    problems = judge(run, Want(lines={"depth": "15000"}, within=30), bench)
+                    ("--out", "deep:{work}/out", "-t", "40"))
+    problems = judge(run, Want(lines={"depth": "15000"}, within=50), bench)
     depth, path = 0, bench.work / "out"
     while True:
         inner = [entry for entry in os.scandir(path) if entry.is_dir(follow_symlinks=False)]

@@ -7,6 +7,9 @@ must work in a cell of the same configuration. After each case three invariants 
 I1  nothing is left: no process, namespace, mount, cgroup, file or System V object;
 I2  hotcell itself stayed small, whatever the cell did;
 I3  a canary cell that ran at the same time did its work (for the cases that abuse resources).
+
+Each case is tried in cells that its runs raise themselves, and in cells that stood ready and were
+borrowed from a daemon (lender.py), which has invariants of its own.
 """
 import dataclasses
 import json
@@ -15,7 +18,8 @@ import shutil
 import subprocess
 import time
 
-from leftovers import Leftovers, hotcell_peaks_kb
+from leftovers import Leftovers, descendants, hotcell_peaks_kb
+from lender import Lender
 
 HUNG_AFTER = 60  # seconds; no case may take that long
 RSS_LIMIT_KB = 32 << 10  # of hotcell and its zygote, each
@@ -95,10 +99,11 @@ class Case:
     honest: object = None  # Program or Code; None only for functions, which bring their own
     root: object = None  # Want or Skip where this mode differs, with the reason beside it
     rootless: object = None
+    warm: object = None  # where a borrowed cell differs
     canary: bool = False
 
-    def wanted(self, mode):
-        return getattr(self, mode) or self.want
+    def wanted(self, mode, is_warm):
+        return (is_warm and self.warm) or getattr(self, mode) or self.want
 
 
 # ---- what a run is -------------------------------------------------------------------------------
@@ -115,6 +120,7 @@ class Run:
         self.stderr = b""
         self.result = None
         self.is_hung = False
+        self.is_own = False  # its cell, even where cells are lent
         self.peaks_kb = {}
 
     def text(self):
@@ -208,7 +214,7 @@ def read_all(fd):
 class Bench:
     """Everything a case needs: the programs, a private place, a way to run cells."""
 
-    def __init__(self, mode, hotcell, build, root, place):
+    def __init__(self, mode, hotcell, build, root, place, is_warm=False):
         self.mode = mode  # "root" or "rootless"
         self.hotcell = str(hotcell)
         self.programs = build / "tests" / "hostile"
@@ -222,13 +228,18 @@ class Bench:
         for path in (self.tmp, self.home):
             path.mkdir(mode=0o700, exist_ok=True)
         self.leftovers = Leftovers(mode, watched=(self.tmp, self.home))
+        self.lender = Lender(self) if is_warm else None
+
+    def way(self):
+        return self.mode + ("-warm" if self.lender else "")
 
     def path_of(self, name):
         return str(self.programs / name)
 
     def environment(self, extra=None):
         env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-               "LANG": "C.UTF-8", "HOME": str(self.home), "TMPDIR": str(self.tmp)}
+               "LANG": "C.UTF-8", "HOME": str(self.home), "TMPDIR": str(self.tmp),
+               "HOTCELL_SOCKET": str(self.place / "d.sock")}
         env.update(extra or {})
         return env
 
@@ -243,15 +254,37 @@ class Bench:
         return argv + list(what)
 
     def start(self, what, options=(), *, is_json=True, stdin=subprocess.DEVNULL, stdout=None,
-              env=None, before=(), seconds=HUNG_AFTER, **popen):
+              env=None, before=(), seconds=HUNG_AFTER, is_own=False, **popen):
         """Starts hotcell on a Program, a Code or a list of arguments."""
+        self.stand_ready(what, options, env=env)
         argv = [*before, self.hotcell, *self.arguments(what, options, is_json)]
         files = tuple(os.memfd_create(name) for name in ("stdout", "stderr"))
         process = subprocess.Popen(argv, stdin=stdin, stdout=files[0] if stdout is None else stdout,
                                    stderr=files[1], env=self.environment(env), cwd=self.place,
                                    **popen)
         self.alive.add(process.pid)
-        return Started(self, argv, process, files, seconds)
+        started = Started(self, argv, process, files, seconds)
+        started.run.is_own = is_own
+        return started
+
+    def stand_ready(self, what, options=(), count=1, env=None):
+        """Cells for so many of these runs at once."""
+        if self.lender:
+            argv = [self.hotcell, *self.arguments(what, options)]
+            self.lender.stand_ready(argv, self.environment(env), count)
+
+    def left(self, seconds=3.0):
+        """Waits until everything that runs is gone; returns what stays."""
+        deadline = time.monotonic() + seconds
+        while True:
+            lent = self.lender.processes() if self.lender else ()
+            living = [f"{pid} {name}" for pid, (_, state, name) in descendants(os.getpid()).items()
+                      if state != "Z" and pid not in lent]
+            if self.lender:
+                living += self.lender.tree_problems(self.lender.settle(is_idle=True))
+            if not living or time.monotonic() > deadline:
+                return living
+            time.sleep(0.02)
 
     def run(self, what, options=(), **how):
         run = self.start(what, options, **how).finish()
@@ -266,11 +299,12 @@ class Bench:
 
     def try_case(self, case):
         """Returns the problems of a case."""
-        want = case.wanted(self.mode)
+        want = case.wanted(self.mode, self.lender is not None)
         self.runs = []
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
         before = self.leftovers.look()
+        lent_before = self.lender.lent_so_far() if self.lender else None
         canary = self.start(honest("canary")) if case.canary else None
         try:
             problems = self.try_run(case, want)
@@ -282,7 +316,10 @@ class Bench:
             problems += canary_problems(canary_run)
             if canary_problems(canary_run):
                 self.runs.append(canary_run)
-        problems += self.leftovers.problems_since(before, self.alive)
+        if self.lender:
+            problems += warm_problems(self.runs, lent_before, self.lender.lent_so_far())
+            problems += self.lender.problems(RSS_LIMIT_KB)
+        problems += self.leftovers.problems_since(before, self.alive, self.lender)
         return problems
 
     def try_run(self, case, want):
@@ -299,6 +336,19 @@ class Bench:
         is_refused = "setup_error" in (want.status or ())
         return [f"honest program: {p}" for p in
                 self.expect(Want(says="fine"), case.honest, () if is_refused else case.options)]
+
+
+def warm_problems(runs, before, after):
+    """Every run that came to something was in a cell that stood ready, but those that cannot."""
+    told = [run for run in runs if run.result is not None and
+            run.result["status"] not in ("setup_error", "refused")]
+    problems = [f"meta.warm is {run.result['meta']['warm']}: {run.argv[-1][:60]}; {before} cells "
+                f"were lent and not ready before, {after} after" for run in told
+                if run.result["meta"]["warm"] == run.is_own]
+    count = sum(run.result["meta"]["warm"] for run in told)
+    if after[0] - before[0] < count:
+        problems.append(f"{count} runs were warm where {after[0] - before[0]} cells were lent")
+    return problems
 
 
 def canary_problems(run):

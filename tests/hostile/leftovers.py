@@ -2,9 +2,9 @@
 """Invariant I1: what a run leaves behind, and I2: how large hotcell grew.
 
 Other cells may be at work on the same machine, so every find is ascribed: the driver is a
-subreaper, hence a process hotcell leaves becomes the driver's own child; a namespace or cgroup
-that only foreign processes use is theirs. What is left is looked at for up to two seconds,
-because the kernel takes some things down after the last process is gone.
+subreaper, hence a process hotcell leaves becomes the driver's own child; a namespace that only
+foreign processes use is theirs, and so is a cgroup whose slot is held. What is left is looked at
+for up to two seconds, because the kernel takes some things down after the last process is gone.
 """
 import ctypes
 import os
@@ -12,10 +12,13 @@ import re
 import time
 from pathlib import Path
 
+from suite import is_slot_held
+
 PATIENCE = 2.0  # seconds
 CELL_UIDS = range(200000, 265536)
 NAMESPACES = ("mnt", "net", "pid", "ipc", "uts", "user", "cgroup")
 LOCK_FILE = "slots"
+CGROUP = re.compile(r"hotcell-\d+$")
 # What hotcell keeps on purpose: the versions of the languages it has asked once.
 CACHE = re.compile(r"/\.cache(/hotcell(/version-[^/]*)?)?$")
 # Mounted by tracing tools at any moment; no cell has any of them.
@@ -82,12 +85,22 @@ def namespaces():
 def cgroups():
     found = set()
     for path, dirs, _ in os.walk("/sys/fs/cgroup"):
-        found.update(f"{path}/{name}" for name in dirs if name.startswith("hotcell"))
+        if os.path.basename(path).startswith("hotcell-test-"):
+            dirs.clear()  # another suite's, with slots of its own
+        found.update(f"{path}/{name}" for name in dirs if CGROUP.match(name))
     return found
 
 
-def members(cgroup):
-    return {int(pid) for pid in read(f"{cgroup}/cgroup.procs").split()}
+def is_somebodys(cgroup):
+    """Whether whoever made a group is still there: a keeper makes that of its next cell ahead. The
+    slot's lock tells; without root, that it belongs to somebody else."""
+    try:
+        if os.getuid() != 0:
+            return os.stat(cgroup).st_uid != os.getuid()
+        with open("/run/hotcell/slots", "r+b", buffering=0) as slots:
+            return is_slot_held(slots.fileno(), int(cgroup.rpartition("-")[2]))
+    except OSError:
+        return False
 
 
 def hotcell_peaks_kb(pid):
@@ -152,11 +165,11 @@ class Leftovers:
                 if owner in CELL_UIDS or (not self.is_root and owner == os.getuid()):
                     yield entry.path
 
-    def processes(self, alive):
+    def processes(self, alive, lent):
         """What hotcell left, now the driver's children; the dead among them are buried."""
         left = []
         for pid, (parent, state, name) in descendants(os.getpid()).items():
-            if pid in alive:
+            if pid in alive or pid in lent:
                 continue
             if state == "Z":
                 if parent == os.getpid():
@@ -165,24 +178,28 @@ class Leftovers:
             left.append(f"{pid} {name}")
         return left
 
-    def is_foreign(self, kind, name):
-        mine = set(descendants(os.getpid())) | {os.getpid()}
-        if kind == "namespace":
-            users = namespaces().get(name, set())
-        elif kind == "cgroup":
-            users = members(name)
-        else:
-            return False
-        return bool(users) and not users & mine
+    def without_foreign(self, found, lent):
+        mine = (set(descendants(os.getpid())) | {os.getpid()}) - set(lent)
+        users = namespaces() if found else {}
+        lasting = set()
+        for kind, name in found:
+            if kind == "cgroup":
+                is_foreign = is_somebodys(name)
+            else:
+                is_foreign = name in users and not users[name] & mine
+            if not is_foreign:
+                lasting.add((kind, name))
+        return lasting
 
-    def problems_since(self, before, alive):
+    def problems_since(self, before, alive, lender=None):
         deadline = time.monotonic() + PATIENCE
         lasting = None
         while True:
-            left = self.processes(alive)
+            lent = lender.processes() if lender else ()
+            left = self.processes(alive, lent)
             new = self.look() - before
             lasting = new if lasting is None else lasting & new
-            lasting = {item for item in lasting if not self.is_foreign(*item)}
+            lasting = self.without_foreign(lasting, lent)
             if not left and not lasting:
                 return []
             if time.monotonic() > deadline:

@@ -7,7 +7,6 @@ import time
 
 from harness import Case, Want, honest, judge, program
 from leftovers import descendants
-from process_cases import all_gone
 
 ENOUGH = ("-t", "25")
 
@@ -134,7 +133,7 @@ def reader_leaves(is_json, *options):
         run = started.finish()
         bench.runs.append(run)
         problems = [] if begin == (b'{"eve' if is_json else b"yyyyy") else [f"read {begin!r}"]
-        problems += [f"left: {name}" for name in all_gone()]
+        problems += [f"left: {name}" for name in bench.left()]
         if run.seconds > 15:
             problems.append(f"hotcell went on for {run.seconds:.1f} s")
         return problems + bench.expect(Want(says="fine"), honest("lines"))

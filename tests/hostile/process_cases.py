@@ -7,7 +7,7 @@ import signal
 import time
 
 from harness import Case, Skip, Want, bash, honest, judge, program
-from leftovers import descendants, parents
+from leftovers import parents
 
 PIDS = ("--pids", "32", "-t", "1.5")
 
@@ -101,17 +101,6 @@ def start_family(bench, *options):
     return None
 
 
-def all_gone(seconds=3.0):
-    """Waits until the driver has no living descendant; returns those that stay."""
-    deadline = time.monotonic() + seconds
-    while True:
-        living = [f"{pid} {name}" for pid, (_, state, name) in descendants(os.getpid()).items()
-                  if state != "Z"]
-        if not living or time.monotonic() > deadline:
-            return living
-        time.sleep(0.02)
-
-
 def dies_with_its_supervisor(bench):
     problems = []
     for _ in range(5):
@@ -120,7 +109,7 @@ def dies_with_its_supervisor(bench):
             return ["the cell did not come up"]
         started.process.kill()
         bench.runs.append(started.finish())
-        problems += [f"outlived the supervisor: {name}" for name in all_gone()]
+        problems += [f"outlived the supervisor: {name}" for name in bench.left()]
     # What nobody was left to remove, the next run removes.
     return problems + bench.expect(Want(says="fine"), honest("fork"))
 
@@ -131,7 +120,7 @@ def bomb_dies_with_its_supervisor(bench):
     problems = [] if started.poll() is None else ["the bomb was over before its supervisor"]
     started.process.kill()
     bench.runs.append(started.finish())
-    problems += [f"outlived the supervisor: {name}" for name in all_gone()]
+    problems += [f"outlived the supervisor: {name}" for name in bench.left()]
     return problems + bench.expect(Want(says="fine"), honest("fork"))
 
 
@@ -145,7 +134,7 @@ def ends_by(number, is_repeated=False):
             started.process.send_signal(number)
         run = started.finish()
         bench.runs.append(run)
-        problems = [f"outlived the supervisor: {name}" for name in all_gone()]
+        problems = [f"outlived the supervisor: {name}" for name in bench.left()]
         if run.seconds > 10:
             problems.append(f"took {run.seconds:.1f} s")
         if run.result is not None:
@@ -157,23 +146,50 @@ def ends_by(number, is_repeated=False):
     return check
 
 
+def own_helpers(bench, started):
+    """What made the cell: below hotcell, or below the keeper that lent it."""
+    if bench.lender:
+        return list((bench.lender.cell_of("procabuse") or ())[:1])
+    return [pid for pid, (parent, _, _) in parents().items() if parent == started.process.pid]
+
+
 def survives_its_zygote(bench):
     """The process that made the cell is killed: hotcell must notice and leave no orphan."""
     started = start_family(bench)
     if started is None:
         return ["the cell did not come up"]
-    helpers = [pid for pid, (parent, _, _) in parents().items() if parent == started.process.pid]
+    helpers = own_helpers(bench, started)
     for pid in helpers:
         os.kill(pid, signal.SIGKILL)
     run = started.finish()
     bench.runs.append(run)
-    problems = [f"outlived its zygote: {name}" for name in all_gone()]
+    problems = [f"outlived its zygote: {name}" for name in bench.left()]
     if run.is_hung or run.seconds > 10:
         problems.append(f"hotcell took {run.seconds:.1f} s to notice")
     if run.exit == 0:
         problems.append("hotcell called it a success")
     if not helpers:
         problems.append("hotcell has no helper process; this case needs another idea")
+    return problems + bench.expect(Want(says="fine"), honest("fork"))
+
+
+def survives_its_keeper(bench):
+    """Its cells end with it, the run in one of them is no success, and there is a next keeper."""
+    if not bench.lender:
+        return Skip("only what is lent has a keeper")
+    started = start_family(bench)
+    if started is None:
+        return ["the cell did not come up"]
+    os.kill(bench.lender.keeper_pid, signal.SIGKILL)
+    run = started.finish()
+    bench.runs.append(run)
+    problems = []
+    if run.is_hung or run.seconds > 10:
+        problems.append(f"hotcell took {run.seconds:.1f} s to notice")
+    if run.exit == 0:
+        problems.append("hotcell called it a success")
+    bench.lender.new_keeper()
+    problems += [f"outlived its keeper: {name}" for name in bench.left()]
     return problems + bench.expect(Want(says="fine"), honest("fork"))
 
 
@@ -248,6 +264,8 @@ CASES = [
     Case("28.hup", "SIGHUP to hotcell ends the cell", ends_by(signal.SIGHUP)),
     Case("28.often", "impatient SIGINTs leave nothing either", ends_by(signal.SIGINT, True)),
     Case("29", "a killed zygote leaves no orphan", survives_its_zygote),
+    Case("29.keeper", "a killed keeper leaves no orphan, and another takes over",
+         survives_its_keeper),
     Case("30", "no new namespaces, and threads still work", program("procabuse", "namespaces"),
          Want(lines={**{f"unshare-{kind}": "EPERM" for kind in NAMESPACE_KINDS + ("time",)},
                      **{f"clone-{kind}": "EPERM" for kind in NAMESPACE_KINDS},

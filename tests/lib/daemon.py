@@ -183,13 +183,17 @@ class Daemon:
         wait_until(is_so, f"{wanted}")
 
     def settle(self):
-        """Until nothing is lent and every pool has what it wants, in the form that was asked for."""
+        """Until nothing is lent and every pool has what it wants, in the form that was asked for.
+        Returns the keeper's account."""
+        found = {}
+
         def is_settled():
-            keeper = self.status()["keeper"]
-            return keeper and keeper["lent"] == 0 and all(
-                pool["whole"] == pool["parked"] >= pool["wanted"] for pool in keeper["pools"])
+            found.update(self.status()["keeper"] or {"lent": None})
+            return found["lent"] == 0 and all(
+                pool["whole"] == pool["parked"] >= pool["wanted"] for pool in found["pools"])
 
         wait_until(is_settled, "cells to stand ready")
+        return found
 
     def keeper_pid(self):
         return self.status()["keeper"]["pid"]
