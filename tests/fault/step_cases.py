@@ -9,8 +9,9 @@ import os
 import re
 import subprocess
 
+from daemon import Daemon
 from suite import (BUILD, DELEGATE, EVERYONE, ROOT, USER, check, claim, contains, equal,
-                   is_sanitized, lacks, matches, nothing_left, parse_result)
+                   is_sanitized, lacks, matches, nothing_left, parse_result, wait_until)
 
 # Raised only where there is no root; everything else is for everyone.
 ROOTLESS = {"user_namespace", "cell_user_namespace", "no_nested_namespaces"}
@@ -78,6 +79,23 @@ def declare(name):
 
 for step_name in layer_names():
     declare(step_name)
+
+
+@claim("a cell without one of its layers is not lent either")
+def never_lent(person):
+    options = ("--net", "loopback", "--commands", "ls,touch", "-l", "bash", "-c", "echo it ran")
+    for name in sorted(raised_steps(person, *options[:4])):
+        with Daemon(person, "--warm", "bash=1", path=person.path(f"{name}.sock"),
+                    env={"HOTCELL_FAULT": f"step:{name}"}) as daemon:
+            env = {"HOTCELL_SOCKET": daemon.path}
+            for _ in range(2):  # of the second cell some may have been parked
+                result = person.json(*options, env=env).has_status("setup_error", 125)
+                contains(result["error"]["message"], f"'{name}'", "error.message")
+                equal(result.stdout, "", f"stdout without {name}")
+            wait_until(lambda: daemon.status()["keeper"]["lent"] == 0, "the end of these loans")
+    result = person.json(*options).is_ok()
+    equal(result.stdout, "it ran\n", "stdout without a fault")
+    nothing_left(person)
 
 
 @claim("every layer that doctor lists for root is one that root's cells have, or a rootless one", ROOT)
