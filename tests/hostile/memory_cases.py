@@ -98,6 +98,8 @@ def leaves_no_memory(bench):
         time.sleep(0.1)
     if meminfo("Shmem") - shmem > 200 << 10:
         problems.append(f"{(meminfo('Shmem') - shmem) >> 10} MiB of tmpfs are still there")
+    if bench.mode == "rootless":
+        return problems  # makes no groups; those of the machine are others'
     # Dying groups go when their last page does; other cells may run beside us.
     while memory_cgroups() - groups > 10 and time.monotonic() < deadline:
         time.sleep(0.1)
