@@ -85,7 +85,7 @@ static void start_program(struct cell *cell)
 	cell->channel_fd = new_file(0);
 }
 
-static struct keeper *hand_over(const struct cell *cell, bool is_warm)
+static struct keeper *hand_over(struct cell *cell, bool is_warm)
 {
 	int ends[2];
 	struct loan_message message;
