@@ -205,13 +205,22 @@ TEST(a_started_program_arrives_with_its_streams)
 		start_program(lent);
 		if (has_groups)
 			give_groups(lent, true);
+		int streams[] = { dup(lent->stdin_fd), dup(lent->out_fds[STREAM_OUT]),
+			dup(lent->out_fds[STREAM_ERR]), dup(lent->channel_fd) };
 		struct keeper *borrowed = hand_over(lent, true);
 		const struct cell *cell = borrowed->parked;
 		check_cell(cell, lent);
-		check_same("stdin", cell->stdin_fd, lent->stdin_fd);
-		check_same("stdout", cell->out_fds[STREAM_OUT], lent->out_fds[STREAM_OUT]);
-		check_same("stderr", cell->out_fds[STREAM_ERR], lent->out_fds[STREAM_ERR]);
-		check_same("the channel", cell->channel_fd, lent->channel_fd);
+		check_same("stdin", cell->stdin_fd, streams[0]);
+		check_same("stdout", cell->out_fds[STREAM_OUT], streams[1]);
+		check_same("stderr", cell->out_fds[STREAM_ERR], streams[2]);
+		check_same("the channel", cell->channel_fd, streams[3]);
+		/* an input ends only when nobody else can write it */
+		ASSERT_EQ(lent->stdin_fd, -1);
+		ASSERT_EQ(lent->out_fds[STREAM_OUT], -1);
+		ASSERT_EQ(lent->out_fds[STREAM_ERR], -1);
+		ASSERT_EQ(lent->channel_fd, -1);
+		for (size_t i = 0; i < COUNT_OF(streams); i++)
+			own_close(&streams[i]);
 		give_back(borrowed, lent);
 		ASSERT_EQ(count_fds(), before);
 	}
