@@ -203,6 +203,28 @@ def programs(person):
         lacks(run.streams["stderr"] + run.streams["stdout"], run.runtime, f"output of '{name}'")
 
 
+TYPED = {
+    "value": "const n: number = 2; enum E { A = 3 }\nn * E.A",
+    "looks": "import M from 'module';\nconsole.log(Object.keys((M as any)._extensions), Object.keys((M as any)._cache),"
+             " (M as any)._findPath.name, process.argv, process.execArgv, process.sourceMapsEnabled, process.listenerCount('exit'))",
+    "error": "interface A { x: number }\n\nfunction fail(v: any): never {\n  throw new RangeError('too ' + v);\n}\nfail(1);\n",
+    "syntax error": "const ok = 1;\nconst x: number = = 2;\n",
+    "await": "const v: number = await Promise.resolve(1);\nconsole.log(v);\nv + 1;\n",
+    "files": {"main.ts": "import { two } from './lib';\nimport { j } from './j.js';\ntwo + j", "lib.ts": "export const two: number = 2;",
+              "j.js": "exports.j = 1"},
+    "settings": {"main.ts": "class A { x = 1 }\nconsole.log(Object.keys(new A()))",
+                 "tsconfig.json": '{"compilerOptions": {"useDefineForClassFields": false}}'},
+    "javascript": {"main.js": "console.log(Object.keys(require('module')._extensions), process.sourceMapsEnabled); 1"},
+    "exit": "process.on('exit', (c: number) => console.log(c)); process.exit(4)",
+}
+
+
+@claim("nor can a program in TypeScript")
+def typed_programs(person):
+    for name, program in TYPED.items():
+        same(person, "typescript", name, program, args=["one"])
+
+
 @claim("a waiting runner takes over arguments, environment and directory as they are in the job")
 def takes_over(person):
     text = ("const { execFileSync } = require('child_process');\n"
