@@ -396,7 +396,7 @@ static int64_t check_limits(struct cell *cell)
 	}
 	if (spec->cpu_time_ms > 0) {
 		int64_t used = cell->has_group ? cgroup_cpu_us(&cell->group) : cell->sampled_cpu_us;
-		int64_t cpu_left = spec->cpu_time_ms * 1000 - used;
+		int64_t cpu_left = spec->cpu_time_ms * 1000 - (used - cell->earlier_cpu_us);
 		if (cpu_left <= 0)
 			end_for(cell, CAUSE_CPU);
 		/* many processors burn it faster than the clock goes */
@@ -504,6 +504,8 @@ int cell_supervise(struct cell *cell, struct err *err)
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
 	if (cell->is_ready)
 		start_clock(cell);
+	if (cell->is_ready && cell->has_group)
+		cell->earlier_cpu_us = cgroup_cpu_us(&cell->group);
 	TRY(cell->walls.form == FORM_STARTED ? cell_send_job(cell, err)
 					     : cell_open_gate(cell, err));
 	if (cell->keeper->is_resident)

@@ -43,7 +43,8 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 	if (cell->has_group)
 		cgroup_read(&cell->group, counted);
 	usage->wall_us = cell->ended_us - cell->started_us;
-	usage->cpu_us = counted->cpu_us >= 0 ? counted->cpu_us : cell->end.cpu_us;
+	usage->cpu_us =
+		counted->cpu_us >= 0 ? counted->cpu_us - cell->earlier_cpu_us : cell->end.cpu_us;
 	if (cell->sampled_cpu_us > usage->cpu_us)
 		usage->cpu_us = cell->sampled_cpu_us;
 	/* the cgroup counts what the cell had to pay for, the largest process also what it shares
