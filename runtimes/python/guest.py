@@ -42,6 +42,7 @@ class template:
     main = None  # the module of a program to come
     main_size = 0  # names it has after a program that made none: two are taken away then
     gc = None
+    lock = _thread.allocate_lock()  # while the last word is said: the channel's, if that takes none
     variables = None  # the environment, as a job has it
     stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
 
@@ -195,10 +196,12 @@ def prepare(core, module, cold, names):
     modules, cache = cold
     finder = core["Finder"]
     template.core, template.module, template.find_spec = core, module, finder.find_spec
+    is_shared = getattr(module, "IS_SHARED", True)
     atexit.register(leave)  # the first, so it is called last
-    make_streams()
     os.chdir(HOME)
-    os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
+    if is_shared:
+        make_streams()
+        os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
     sys.meta_path.insert(0, finder)
     shelf.fill(names, PARTS, module.is_forking)
     if finder not in sys.meta_path:
@@ -208,18 +211,20 @@ def prepare(core, module, cold, names):
     if "numpy.random.mtrand" in sys.modules:
         template.can_draw = can_draw_numpy_state(sys.modules["numpy.random.mtrand"])
     template.fresh = {name: sys.modules[name] for name in FRESH if name in sys.modules}
-    end_threads()
+    if is_shared:
+        end_threads()
+        core["is_heard"] = module.is_heard
+        template.lock = core["channel_lock"]
     import gc
     template.gc = gc
     finder.find_spec = staticmethod(find_spec)
     core["compiled"] = compiled
-    core["is_heard"] = module.is_heard
     core["endings"]()
     core["builtins"].display = core["display"]
     for name in ("LD_BIND_NOW", "MPLCONFIGDIR"):
         os.environ.pop(name, None)
     template.variables = ["%s=%s" % pair for pair in os.environ.items()]
-    del sys.modules["_hotcell"]
+    sys.modules.pop("_hotcell", None)
     sys.path[0] = HOME
     for entry in set(sys.path_importer_cache) - set(cache):
         del sys.path_importer_cache[entry]
@@ -350,12 +355,9 @@ def drop_modules(names):
     left = []
     for name in names:
         module = sys.modules[name]
-        if module is not None:
-            try:
-                left.append(_weakref.ref(module))
-            except TypeError:
-                pass
-            sys.modules[name] = module = None
+        if isinstance(module, type(sys)):
+            left.append(_weakref.ref(module))
+        sys.modules[name] = module = None
     template.gc.collect()
     for reference in reversed(left):
         module = reference()
@@ -394,7 +396,7 @@ def leave():
         close_files()
     if not is_flushed():
         status = 120
-    with template.core["channel_lock"]:
+    with template.lock:
         if module.say_done(status):
             time.sleep(LINGER)  # whoever hears it looks at us once more, and ends the cell
     os._exit(status)

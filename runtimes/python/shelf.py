@@ -184,11 +184,17 @@ def close(cold, names):
         apply_effects(name)
 
 
+def is_own(module):
+    """Whether a module is the program's, and not one that any interpreter has."""
+    origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
+    return origin not in ("built-in", "frozen") and not origin.startswith(tuple(stock))
+
+
 def new_names():
     """The program's own modules."""
     if len(sys.modules) == taken.count + 1:  # most have one
         return ["__main__"]
-    return [name for name in sys.modules if name not in known]
+    return [name for name, module in sys.modules.items() if name not in known and is_own(module)]
 
 
 # ---- what a program's own files hide -------------------------------------------------------------

@@ -7,7 +7,8 @@
  *                              result as a line of JSON, or `{"setup_error": "…"}`.
  *
  * The ways: `guest` raises the cell when it is asked for, `parked` takes one that was raised
- * before (and waits until it stands), `cold` executes the runner.
+ * before (and waits until it stands), `started` one in which a Python was started for it alone,
+ * `cold` executes the runner.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "keeper/keeper.h"
+#include "keeper/cell.h"
 #include "runtime/runtime.h"
 #include "wire/json.h"
 
@@ -50,6 +51,21 @@ static int read_code(const struct spec *spec, struct buf *code, struct err *err)
 	return r < 0 ? err_sys(err, -r, "read '%s'", spec->file) : 0;
 }
 
+static enum cell_form form_of(const char *way)
+{
+	if (strcmp(way, "cold") == 0)
+		return FORM_GATE;
+	return strcmp(way, "started") == 0 ? FORM_STARTED : FORM_GUEST;
+}
+
+static int park_started(struct keeper *keeper, const struct spec *spec, struct err *err)
+{
+	char *const words[] = { (char *)"/usr/bin/python3", (char *)RUNTIME_DIR "/wait.py" };
+	const struct strings argv = { (char **)words, COUNT_OF(words) };
+	TRY(keeper_park(keeper, spec, false, FORM_STARTED, err));
+	return cell_start(keeper->parked, &argv, err);
+}
+
 static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 	struct result *result, struct err *err)
 {
@@ -58,7 +74,7 @@ static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 	struct strings own_argv = { 0 };
 	auto_buf struct buf code;
 	TRY(read_code(spec, &code, err));
-	enum cell_form form = strcmp(way, "cold") == 0 ? FORM_GATE : FORM_GUEST;
+	enum cell_form form = form_of(way);
 	if (form == FORM_GUEST && !keeper_is_host(keeper))
 		return err_set(err, ERR_BROKEN, "the interpreter does not stand ready");
 	strings_add(&argv, "/usr/bin/python3");
@@ -86,6 +102,8 @@ static int run(struct keeper *keeper, const char *way, const struct spec *spec,
 		r = keeper_park(keeper, spec, false, form, err);
 		(void)poll(NULL, 0, PARKED_MS); /* it has stood there for a while */
 	}
+	if (form == FORM_STARTED)
+		r = park_started(keeper, spec, err);
 	if (r == 0)
 		r = keeper_run(keeper, &task, result, NULL, err);
 	channel_end(&channel);

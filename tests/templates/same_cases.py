@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program does not notice that it is a guest: the programs that compare the runner with the bare
-interpreter compare guests with the runner, byte for byte."""
+"""A program does not notice that its Python stood ready: the programs that compare the runner with the
+bare interpreter compare guests, and what was started ahead, with the runner, byte for byte."""
 import os
 import re
 import sys
@@ -46,14 +46,14 @@ def compare(person, source):
     fields = {"file": path, "args": ["one", "two words"], "max_output": "1M", "memory": "512M",
               "stdin": person.write(person.path("input"), INPUT)}
     cold = seen(template.ask("cold", None, **fields))
-    for way in ("guest", "parked"):
+    for way in ("guest", "parked", "started"):
         found = seen(template.ask(way, None, **fields))
         for key, value in cold.items():
             equal(found[key], value, f"{key} of a {way}")
 
 
 def declare(name, source):
-    @claim(f"python is the same for a guest: {name}", ONE)
+    @claim(f"python that stood ready is the same: {name}", ONE)
     def same(person):
         compare(person, source)
 
