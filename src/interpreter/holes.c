@@ -31,19 +31,16 @@ static void fill_pools(size_t size, uintptr_t pool_size)
 	}
 }
 
-/* Where libc cuts from when it has nothing else: its last chunk grows upwards from there. */
+/* Where libc cuts from when it has nothing else: its last chunk, which is never given back. */
 static uintptr_t find_top(void)
 {
 	for (int i = 0; i < FILL_MAX; i++) {
 		size_t rest = mallinfo2().keepcost;
-		void *chunk = malloc(LARGE_MAX);
-		if (mallinfo2().keepcost == rest)
-			continue;
-		uintptr_t top = (uintptr_t)chunk;
-		free(chunk);
-		return top;
+		uintptr_t chunk = (uintptr_t)malloc(LARGE_MAX);
+		if (mallinfo2().keepcost != rest)
+			return chunk;
 	}
-	return 0;
+	return UINTPTR_MAX;
 }
 
 static void fill_chunks(size_t size, uintptr_t top)
@@ -52,7 +49,7 @@ static void fill_chunks(size_t size, uintptr_t top)
 		void *chunk = malloc(size);
 		if ((uintptr_t)chunk < top)
 			continue;
-		free(chunk);
+		free(chunk); /* it goes back to where it was cut from */
 		return;
 	}
 }
