@@ -430,6 +430,11 @@ def clean():
         sys.__dict__.pop(name, None)
 
 
+def has_figures():
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    return "matplotlib.pyplot" in sys.modules and (helpers is None or bool(helpers.Gcf.figs))
+
+
 def finish(value=None, failure=None, path=None):
     """Tells what there is to tell after the program's last line."""
     try:
@@ -440,7 +445,7 @@ def finish(value=None, failure=None, path=None):
             load("failure").tell(failure, path)
         if value is not None:
             load("values").tell_result(value)
-        if "matplotlib.pyplot" in sys.modules:
+        if has_figures():
             load("figures").show_open()
     except BaseException:  # whatever a value does when it is looked at, the program has ended
         pass

@@ -36,6 +36,7 @@ EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
 class template:
     core = None  # the names of core.py
     module = None  # _hotcell
+    handler_count = 0  # of logging
     can_draw = False  # numpy's state, without numpy
     kept = ()
     fresh = ()  # what to make anew at once, because its module is there
@@ -133,6 +134,34 @@ FORGET = {"tempfile": forget_tempfile, "uuid": forget_uuid, "platform": forget_p
           "matplotlib": forget_matplotlib}
 
 
+# ---- what need not be done ----------------------------------------------------------------------
+
+
+def is_needed(function):
+    """Whether an exit handler of a module that the template loaded has anything to do: finding that
+    out takes less than doing nothing."""
+    logging = sys.modules.get("logging")
+    if logging is not None and function is logging.shutdown:
+        return len(logging._handlerList) > template.handler_count
+    owner = getattr(function, "__self__", None)
+    if getattr(owner, "__name__", "") == "Gcf":
+        return bool(owner.figs)
+    return True
+
+
+def quicken_threading(threading):
+    """Its end waits for threads, if there are any."""
+    own, active = threading._shutdown, getattr(threading, "_active", None)
+    if not hasattr(threading, "_shutdown_locks") or not hasattr(threading, "_threading_atexits"):
+        return
+
+    def _shutdown():
+        if len(active) > 1 or threading._shutdown_locks or threading._threading_atexits:
+            own()
+
+    threading._shutdown = _shutdown
+
+
 # ---- the template --------------------------------------------------------------------------------
 
 
@@ -210,6 +239,10 @@ def prepare(core, module, cold, names):
         FORGET[name](sys.modules[name])
     if "numpy.random.mtrand" in sys.modules:
         template.can_draw = can_draw_numpy_state(sys.modules["numpy.random.mtrand"])
+    if "threading" in sys.modules:
+        quicken_threading(sys.modules["threading"])
+    if "logging" in sys.modules:
+        template.handler_count = len(sys.modules["logging"]._handlerList)
     template.fresh = {name: sys.modules[name] for name in FRESH if name in sys.modules}
     if is_shared:
         end_threads()
@@ -379,6 +412,9 @@ def close_files():
 def leave():
     """The last exit handler. A forked child goes the usual way, and so does whoever would end with
     something to say that only the interpreter knows how."""
+    for function, args, kwargs in reversed(shelf.exits):
+        if is_needed(function):
+            function(*args, **kwargs)
     status, module = template.core["exit_status"], template.module
     if status is None or not module.is_owner() or not is_flushed():
         return

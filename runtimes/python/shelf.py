@@ -31,6 +31,7 @@ holders = {}  # name -> the package that has it as an attribute, and whether tha
 effects = {}  # name -> what to do when it appears
 tops = set()  # names without a dot, of modules that files can hide
 stock = []  # the interpreter's own part of sys.path
+exits = []  # exit handlers of what stays, with their arguments
 known = set()  # names of modules that are the template's, taken or not
 
 
@@ -111,7 +112,7 @@ class Recorder:
     def register(self, function, *args, **kwargs):
         if self.is_over or not self.stack:
             return self.own_register(function, *args, **kwargs)
-        self.effect(self.own_register, function, *args, **kwargs)
+        self.effect(register, function, *args, **kwargs)
         return function
 
     def at_fork(self, **hooks):
@@ -124,6 +125,11 @@ def guard(hook, is_ours):
         if not is_ours():
             hook()
     return run
+
+
+def register(function, *args, **kwargs):
+    import atexit
+    atexit.register(function, *args, **kwargs)
 
 
 def add_filter(item):
@@ -181,7 +187,11 @@ def close(cold, names):
     known.discard("__main__")
     taken.count = len(sys.modules) - 1
     for name in sorted(stays, key=lambda name: places.get(name, 0)):
-        apply_effects(name)
+        for action, args, kwargs in effects.pop(name, ()):
+            if action is register:
+                exits.append((args[0], args[1:], kwargs))
+            else:
+                action(*args, **kwargs)
 
 
 def is_own(module):
