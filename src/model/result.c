@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/date.h"
 #include "base/own.h"
 
 /* clang-format off */
@@ -44,15 +45,15 @@ static const int exit_codes[RUN_STATUS_COUNT] = {
 static void make_id(char *id, size_t size)
 {
 	struct timespec now;
-	struct tm utc;
+	struct date date;
 	uint32_t noise = 0;
-	char stamp[24];
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)gmtime_r(&now.tv_sec, &utc);
-	(void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+	date_of_day(now.tv_sec / 86400, &date);
+	int second = (int)(now.tv_sec % 86400);
 	if (getrandom(&noise, sizeof(noise), GRND_NONBLOCK) != (ssize_t)sizeof(noise))
 		noise = (uint32_t)now.tv_nsec * 2654435761u ^ (uint32_t)getpid();
-	(void)snprintf(id, size, "%s-%08x", stamp, noise);
+	(void)snprintf(id, size, "%04d%02d%02dT%02d%02d%02dZ-%08x", date.year, date.month, date.day,
+		second / 3600, second / 60 % 60, second % 60, noise);
 }
 
 void result_init(struct result *result)

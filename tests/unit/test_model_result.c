@@ -2,8 +2,22 @@
 #include "unit/test.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include "model/result.h"
+
+TEST(result_ids_tell_when_they_were_made)
+{
+	struct result result;
+	struct tm made = { 0 };
+	time_t before = time(NULL);
+	result_init(&result);
+	time_t after = time(NULL);
+	const char *rest = strptime(result.id, "%Y%m%dT%H%M%SZ", &made);
+	ASSERT(rest != NULL && *rest == '-');
+	ASSERT(timegm(&made) >= before && timegm(&made) <= after);
+	result_done(&result);
+}
 
 TEST(result_ids_have_the_documented_shape_and_differ)
 {

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Days as people write them. */
+#pragma once
+
+#include <stdint.h>
+
+struct date {
+	int year, month, day;
+};
+
+/* The day that many days after 1970-01-01, which is 0; not for days before that. */
+void date_of_day(int64_t day, struct date *date);
