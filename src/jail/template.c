@@ -404,7 +404,9 @@ static int collect_mounts(struct raising *raising, struct err *err)
 int raise_rootfs(struct raising *raising, struct err *err)
 {
 	const char *rootfs = raising->template->rootfs;
-	raising->trees = xcalloc(1, sizeof(*raising->trees));
+	/* not cleared: most of it is never touched, and every page would be copied with us */
+	raising->trees = xrealloc(NULL, 1, sizeof(*raising->trees));
+	raising->trees->count = 0;
 	auto_fd int root_fd = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return err_sys(err, errno, "open the root file system '%s'", rootfs);

@@ -100,6 +100,8 @@ void cell_free(struct cell *cell)
 		cgroup_remove(&cell->group);
 	slot_free(&cell->slot);
 	page_free(cell->page, sizeof(*cell->page));
+	free(cell->chunk);
+	free(cell->stdin_chunk);
 	free(cell);
 }
 
@@ -251,6 +253,7 @@ static int open_stdin_source(struct cell *cell, const char *path, struct err *er
 		return err_sys(err, errno, "--stdin: open '%s'", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "--stdin: '%s' is a directory", path);
+	cell->stdin_chunk = xrealloc(NULL, STDIN_CHUNK, 1);
 	return 0;
 }
 

@@ -59,6 +59,9 @@ struct walls {
 	enum cell_form form;
 };
 
+/* Neither on the stack nor cleared: a page that is not touched costs nothing. */
+enum { CELL_CHUNK = 65536, STDIN_CHUNK = 16384 };
+
 struct cell {
 	struct walls walls;
 	const struct task *task; /* NULL while it is parked */
@@ -81,7 +84,8 @@ struct cell {
 	struct capture captures[STREAM_COUNT];
 	struct buf pending[STREAM_COUNT]; /* rendered, not yet written to the outlet */
 	struct frames frames;             /* what the runner said and nobody heard yet */
-	char stdin_chunk[16384];
+	char *chunk;                      /* owned; CELL_CHUNK bytes for whatever is being read */
+	char *stdin_chunk;                /* owned; STDIN_CHUNK bytes, when stdin has a source */
 	size_t stdin_len, stdin_at;
 
 	bool has_message; /* perhaps: frames are to be looked at */

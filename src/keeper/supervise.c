@@ -136,18 +136,18 @@ static struct buf *pending_of(struct cell *cell, int stream)
 
 static void read_stream(struct cell *cell, int stream)
 {
-	char chunk[65536];
 	const struct outlet *outlet = &cell->task->outlet;
-	ssize_t n = read(cell->out_fds[stream], chunk, sizeof(chunk));
+	ssize_t n = read(cell->out_fds[stream], cell->chunk, CELL_CHUNK);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		own_close(&cell->out_fds[stream]);
 		return;
 	}
-	capture_add(&cell->captures[stream], chunk, (size_t)n);
+	capture_add(&cell->captures[stream], cell->chunk, (size_t)n);
 	if (outlet->fds[stream] >= 0 && outlet->render)
-		outlet->render(outlet->context, stream, chunk, (size_t)n, pending_of(cell, stream));
+		outlet->render(
+			outlet->context, stream, cell->chunk, (size_t)n, pending_of(cell, stream));
 	if (cell->captures[stream].total > cell->task->spec->output_limit)
 		end_for(cell, CAUSE_OUTPUT);
 }
@@ -206,19 +206,18 @@ static void hear_message(struct cell *cell)
 /* Whether something came. */
 static bool read_channel(struct cell *cell)
 {
-	char chunk[65536];
 	size_t room = frames_room(&cell->frames);
 	if (cell->channel_fd < 0)
 		return false;
 	ssize_t n = recv(
-		cell->channel_fd, chunk, room < sizeof(chunk) ? room : sizeof(chunk), MSG_DONTWAIT);
+		cell->channel_fd, cell->chunk, room < CELL_CHUNK ? room : CELL_CHUNK, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
 		own_close(&cell->channel_fd);
 		return false;
 	}
-	(void)frames_push(&cell->frames, chunk, (size_t)n);
+	(void)frames_push(&cell->frames, cell->chunk, (size_t)n);
 	cell->has_message = true;
 	return true;
 }
@@ -232,7 +231,7 @@ static void hear_messages(struct cell *cell)
 
 static void read_stdin(struct cell *cell)
 {
-	ssize_t n = read(cell->stdin_source_fd, cell->stdin_chunk, sizeof(cell->stdin_chunk));
+	ssize_t n = read(cell->stdin_source_fd, cell->stdin_chunk, STDIN_CHUNK);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -510,6 +509,9 @@ int cell_supervise(struct cell *cell, struct err *err)
 					     : cell_open_gate(cell, err));
 	if (cell->keeper->is_resident)
 		cell_hold_mounts(cell);
+	cell->chunk = malloc(CELL_CHUNK);
+	if (!cell->chunk)
+		return err_sys(err, errno, "make room for output");
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
 		(cell->is_ready || cell->gate_fd >= 0)) {
 		struct pollfd fds[WAIT_SLOT_COUNT];
@@ -528,6 +530,7 @@ int cell_supervise(struct cell *cell, struct err *err)
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
 	drain(cell);
+	free(take_ptr(&cell->chunk)); /* nothing more comes, and the verdict needs room too */
 	if (cell->started_us == 0)
 		cell->started_us = cell->page->report.started_us;
 	/* a payload that ended at its gate ran nothing */
