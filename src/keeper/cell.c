@@ -126,9 +126,8 @@ static int take_slot(struct cell *cell, struct err *err)
 static int make_group(struct cell *cell, struct err *err)
 {
 	const struct walls *walls = &cell->walls;
-	const struct plan *template = &cell->keeper->template->base.plan;
 	struct cgroup_limits limits = { walls->memory, walls->pids, walls->cpus_milli };
-	if (!(template->wanted & (UINT64_C(1) << STEP_CGROUP)))
+	if (!(cell->keeper->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
 	struct keeper *keeper = cell->keeper;
 	if (keeper->has_spare_group)
@@ -153,6 +152,7 @@ static void fill_plan(struct cell *cell)
 	const struct walls *walls = &cell->walls;
 	struct plan *plan = &cell->page->plan;
 	*plan = cell->keeper->template->base.plan;
+	plan->wanted = cell->keeper->wanted;
 	plan->has_full_proc = walls->has_full_proc;
 	plan->has_guest = walls->form == FORM_GUEST;
 	plan->has_network = cell->keeper->network_fd >= 0;

@@ -24,6 +24,8 @@ struct keeper {
 	int network_fd;        /* owned; for the only cell of one that keeps no zygote */
 	bool has_asked;        /* the zygote for an init, which was not taken yet */
 	struct cgroup_site site;
+	bool has_looked;           /* for a site; there may be none */
+	uint64_t wanted;           /* bit per step: what its cells raise */
 	struct cgroup spare_group; /* for the next cell; without limits yet */
 	bool has_spare_group;
 	struct slot slot; /* one zygote, one slot: its cells follow each other */

@@ -68,13 +68,8 @@ static int name_step(const char *flag, const char *name, enum step_id *ret_id, s
 	return 0;
 }
 
-static int leave_out(
-	const struct keeper *keeper, const struct spec *spec, struct plan *plan, struct err *err)
+static int leave_out(const struct spec *spec, struct plan *plan, struct err *err)
 {
-	/* an ordinary user seldom has one: its absence is reported, not refused */
-	if (keeper->mode == MODE_ROOTLESS && keeper->site.kind == CGROUP_NONE)
-		plan->wanted &= ~bit(STEP_CGROUP);
-	bool has_cgroup = plan->wanted & bit(STEP_CGROUP);
 	for (size_t i = 0; i < spec->without.count; i++) {
 		enum step_id id = STEP_NONE;
 		TRY(name_step("--without", spec->without.items[i], &id, err));
@@ -85,11 +80,22 @@ static int leave_out(
 				"be left out",
 				jail_steps[id].name);
 		plan->wanted &= ~bit(id);
-		has_cgroup &= id != STEP_CGROUP;
 	}
 	if (plan->is_restricted && !(plan->wanted & bit(STEP_LANDLOCK)))
 		return err_set(err, ERR_INVALID, "--commands: needs the layer 'landlock'; %s",
 			jail_steps[STEP_LANDLOCK].fix);
+	return 0;
+}
+
+/* Whether cells get cgroups is no concern of the template, which is being raised meanwhile. */
+static int settle_cgroup(struct keeper *keeper, const struct spec *spec, struct err *err)
+{
+	bool has_site = keeper->site.kind != CGROUP_NONE;
+	keeper->wanted = keeper->template->base.plan.wanted;
+	/* an ordinary user seldom has one: its absence is reported, not refused */
+	if (keeper->mode == MODE_ROOTLESS && !has_site)
+		keeper->wanted &= ~bit(STEP_CGROUP);
+	bool has_cgroup = keeper->wanted & bit(STEP_CGROUP);
 	if (spec->cpus_milli > 0 && !has_cgroup)
 		return err_set(err, ERR_MISSING,
 			"--cpus: needs the layer 'cgroup', which is not active here; %s",
@@ -97,11 +103,17 @@ static int leave_out(
 	for (size_t i = 0; i < spec->require.count; i++) {
 		enum step_id id = STEP_NONE;
 		TRY(name_step("--require", spec->require.items[i], &id, err));
-		if (!(plan->wanted & bit(id)))
+		if (!(keeper->wanted & bit(id)))
 			return err_set(err, ERR_MISSING,
 				"--require: layer '%s' is not active here; %s", jail_steps[id].name,
 				jail_steps[id].fix);
 	}
+	if (has_cgroup && !has_site && !keeper->is_probe)
+		return err_set(err, ERR_MISSING,
+			"layer 'cgroup' (%s) could not be raised: %s; to mend it: %s; or accept a "
+			"weaker cell with --without cgroup",
+			jail_steps[STEP_CGROUP].title, keeper->site.why,
+			jail_steps[STEP_CGROUP].fix);
 	return 0;
 }
 
@@ -134,20 +146,12 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec, c
 	TRY(fill_mounts(template, &spec->ro, false, err));
 	TRY(fill_mounts(template, &spec->rw, true, err));
 	TRY(read_fault(plan, err));
-	TRY(leave_out(keeper, spec, plan, err));
-	if ((plan->wanted & bit(STEP_CGROUP)) && keeper->site.kind == CGROUP_NONE &&
-		!keeper->is_probe)
-		return err_set(err, ERR_MISSING,
-			"layer 'cgroup' (%s) could not be raised: %s; to mend it: %s; or accept a "
-			"weaker cell with --without cgroup",
-			jail_steps[STEP_CGROUP].title, keeper->site.why,
-			jail_steps[STEP_CGROUP].fix);
-	return 0;
+	return leave_out(spec, plan, err);
 }
 
 static int take_slot(struct keeper *keeper, struct err *err)
 {
-	if (keeper->mode != MODE_ROOT && keeper->site.kind == CGROUP_NONE)
+	if (keeper->has_slot || (keeper->mode != MODE_ROOT && keeper->site.kind == CGROUP_NONE))
 		return 0;
 	TRY(slot_take(&keeper->slot, err));
 	keeper->has_slot = true;
@@ -201,26 +205,39 @@ static enum zygote_form choose_form(
 	return has_id_maps || life == KEEPER_PROBE ? ZYGOTE_COPY : ZYGOTE_BORN;
 }
 
+static void find_site(struct keeper *keeper, const struct spec *spec)
+{
+	if (!keeper->has_looked)
+		cgroup_find(&keeper->site, spec->cpus_milli > 0);
+	keeper->has_looked = true;
+}
+
 /* First of all, so that it starts up while we look around; only a v2 group must be there before. */
 static int start_zygote(
 	struct keeper *keeper, const struct spec *spec, enum keeper_life life, struct err *err)
 {
 	enum zygote_form form = choose_form(keeper, spec, life);
-	bool is_v2 = form == ZYGOTE_BORN && cgroup_is_v2();
 	int cgroup_fd = -1;
-	if (is_v2) {
-		cgroup_find(&keeper->site, spec->cpus_milli > 0);
+	if (form == ZYGOTE_BORN && cgroup_is_v2()) {
+		find_site(keeper, spec);
 		TRY(take_slot(keeper, err));
 		TRY(make_spare_group(keeper, spec, err));
 	}
 	if (keeper->has_spare_group)
 		cgroup_fd = keeper->spare_group.dir_fds[0];
-	TRY(zygote_start(&keeper->zygote, form, keeper->mode, cgroup_fd, err));
-	if (!is_v2) {
-		cgroup_find(&keeper->site, spec->cpus_milli > 0);
+	return zygote_start(&keeper->zygote, form, keeper->mode, cgroup_fd, err);
+}
+
+static int begin(struct keeper *keeper, const struct spec *spec, const char *runtime,
+	enum keeper_life life, uint64_t passed_over, struct err *err)
+{
+	TRY(start_zygote(keeper, spec, life, err));
+	if (keeper->mode == MODE_ROOT) /* the slot's number gives the template its user */
 		TRY(take_slot(keeper, err));
-	}
-	return 0;
+	TRY(open_template(keeper, spec, runtime, passed_over, err));
+	find_site(keeper, spec);
+	TRY(take_slot(keeper, err));
+	return settle_cgroup(keeper, spec, err);
 }
 
 static struct keeper *new_keeper(enum jail_mode mode)
@@ -251,10 +268,7 @@ static int open_keeper(const struct spec *spec, const char *runtime, enum keeper
 	keeper->is_resident = life == KEEPER_RESIDENT || life == KEEPER_LENDER;
 	keeper->is_lender = life == KEEPER_LENDER;
 	keeper->is_probe = life == KEEPER_PROBE;
-	int r = start_zygote(keeper, spec, life, err);
-	if (r == 0)
-		r = open_template(keeper, spec, runtime, passed_over, err);
-	if (r < 0) {
+	if (begin(keeper, spec, runtime, life, passed_over, err) < 0) {
 		keeper_close(keeper);
 		return -1;
 	}
@@ -296,7 +310,7 @@ int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct er
 void keeper_tidy(struct keeper *keeper)
 {
 	struct err err = { 0 };
-	bool has_groups = keeper->template->base.plan.wanted & bit(STEP_CGROUP);
+	bool has_groups = keeper->wanted & bit(STEP_CGROUP);
 	cell_free(take_ptr(&keeper->last));
 	/* when it cannot be made now, the next run will try, and say why */
 	bool has_slot = !keeper->is_lender || !keeper->has_slot || keeper->spare_slot.fd >= 0 ||
