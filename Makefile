@@ -103,6 +103,7 @@ ifeq ($(SANITIZE),)
 HARDEN  := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
 	-fstack-clash-protection $(if $(is_x86),-fcf-protection)
 STATIC  := -static-pie
+ENTRY   := $(if $(filter x86_64,$(shell uname -m)),-e jail_start)
 else
 # Sanitizers need the dynamic loader and see less through fortified functions. Under them gcc loses
 # the value ranges that its truncation warnings are made from, and warns about sound code.
@@ -122,7 +123,7 @@ compile = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(GCC_ONLY)
 
 # A changed compiler or flag rebuilds everything: the stamp's time moves only when its text does.
 flags := $(BUILD)/flags
-flags_text := $(compile) $(LDFLAGS_ALL) $(STATIC)
+flags_text := $(compile) $(LDFLAGS_ALL) $(STATIC) $(ENTRY)
 ifneq ($(file <$(flags)),$(flags_text))
 $(shell mkdir -p $(BUILD))
 $(file >$(flags),$(flags_text))
@@ -176,6 +177,11 @@ $(BUILD)/pycache: $(filter $(BUILD)/runtimes/python/%.py,$(runtimes))
 $(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests -Iruntimes
 $(BUILD)/obj/runtimes/%.o: CPPFLAGS_ALL += -Iruntimes
 
+# What runs before the C library has no canary yet, and no loop of its may become a call to memcpy.
+early := $(BUILD)/obj/src/jail/early.o
+$(early): CFLAGS_ALL += -ffreestanding -fno-stack-protector \
+	$(if $(is_clang),-fno-builtin,-fno-tree-loop-distribute-patterns)
+
 # The filter generator runs on the build machine, so it is the one user of libseccomp and is never
 # sanitized: a leak in a program that prints and exits is of no interest.
 $(BUILD)/mkfilter: tools/mkfilter.c src/jail/syscalls.def $(flags)
@@ -219,9 +225,12 @@ $(parts): $(part_obj)
 	$(say) AR $@
 	$(Q)$(AR) qcs $@ $^
 
+# It begins before its C library: what runs then must find all it calls in itself.
 $(BUILD)/hotcell: $(call obj,$(cli_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c
+	$(Q)test -z '$(ENTRY)' || ! nm -u $(early) | grep -v ' _start$$' || \
+		{ echo 'early.c: calls these before they are there'; rm $@; exit 1; }
 
 $(BUILD)/hotcell-keeper: $(call obj,$(keeper_src)) $(lib)
 	$(say) LINK $@

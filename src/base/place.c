@@ -15,17 +15,16 @@
 
 void place_run_dir(char *path, size_t size)
 {
-	static const char name[] = "/hotcell";
 	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
 	bool has_runtime_dir = runtime_dir && runtime_dir[0] == '/' &&
-			       strlen(runtime_dir) + sizeof(name) <= PLACE_MAX;
+			       strlen(runtime_dir) + sizeof(PLACE_NAME) <= PLACE_MAX;
 	/* root of a user namespace has no right to the real one's */
-	if (geteuid() == 0 && access("/run", W_OK) == 0)
-		(void)snprintf(path, size, "/run%s", name);
+	if (geteuid() == 0 && access(PLACE_RUN, W_OK) == 0)
+		(void)snprintf(path, size, PLACE_RUN PLACE_NAME);
 	else if (has_runtime_dir)
-		(void)snprintf(path, size, "%s%s", runtime_dir, name);
+		(void)snprintf(path, size, "%s" PLACE_NAME, runtime_dir);
 	else
-		(void)snprintf(path, size, "/tmp/hotcell-%u", geteuid());
+		(void)snprintf(path, size, PLACE_TMP "%u", geteuid());
 }
 
 int place_open_run_dir(int *ret_fd, struct err *err)

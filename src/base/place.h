@@ -8,6 +8,12 @@
 
 enum { PLACE_MAX = 256 }; /* bytes of the run directory's path */
 
+/* The parts of the paths below: hotcell begins before there is a C library to join them. */
+#define PLACE_RUN "/run"
+#define PLACE_NAME "/hotcell"
+#define PLACE_TMP "/tmp/hotcell-" /* and the user's number */
+#define PLACE_SOCKET "/hotcelld.sock"
+
 /* /run/hotcell for root; a user's own runtime directory, else a private one in /tmp. */
 void place_run_dir(char *path, size_t size);
 

@@ -347,6 +347,14 @@ int jail_spare_network(void);
  * descriptor is the caller's. 0 or -errno. */
 int jail_make_network(int *ret_fd);
 
+/* Takes the network that was begun before main(), when this program begins so (early.c); waits for
+ * it. The descriptor is the caller's; -1: there is none. */
+int jail_early_network(void);
+
+/* Moves the caller into the user namespace that a network was made in, from where nobody comes
+ * back, and into the network. 0 or -errno. */
+int jail_enter_network(int network_fd);
+
 /* Empties the caller's bounding set, which a cell then inherits empty. */
 void jail_empty_bounding_set(void);
 

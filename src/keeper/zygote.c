@@ -66,11 +66,16 @@ static int start(struct zygote *zygote, int sock, enum zygote_form form, enum ja
 	char path[PATH_MAX + 64];
 	char *const argv[] = { (char *)PROGRAM_NAME, NULL };
 	char *const env[] = { NULL };
+	/* without privilege one is born where the network was made; with it, it gets that later */
+	bool is_for_later = form == ZYGOTE_BORN && mode == MODE_ROOT;
+	auto_fd int network_fd = is_for_later ? -1 : jail_early_network();
+	const struct cradle cradle = {
+		.mode = mode, .cgroup_fd = cgroup_fd, .network_fd = network_fd
+	};
 	int r = 0;
 	switch (form) {
 	case ZYGOTE_BORN:
-		r = zygote_bear(
-			sock, jail_birth_flags(mode), cgroup_fd, &zygote->pid, &zygote->pidfd);
+		r = zygote_bear(sock, &cradle, &zygote->pid, &zygote->pidfd);
 		break;
 	case ZYGOTE_COPY:
 		r = zygote_fork(sock, &zygote->pid);

@@ -94,7 +94,7 @@ void loan_socket_path(char *path, size_t size)
 		return;
 	}
 	place_run_dir(dir, sizeof(dir));
-	(void)snprintf(path, size, "%s/hotcelld.sock", dir);
+	(void)snprintf(path, size, "%s" PLACE_SOCKET, dir);
 }
 
 void loan_keeper_path(const char *socket_path, char *path, size_t size)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -220,7 +222,14 @@ static int serve_one(struct zygote *zygote)
 	return 0;
 }
 
-static void serve(int control_fd, bool is_born, bool has_network)
+/* Where the network of the next cell comes from. */
+enum source {
+	SOURCE_SELF = 0,   /* we go into a new one */
+	SOURCE_SUPERVISOR, /* it comes with the request */
+	SOURCE_BIRTH,      /* we are in it */
+};
+
+static void serve(int control_fd, bool is_born, enum source source)
 {
 	struct zygote zygote = { .control_fd = control_fd, .life = { -1, -1 }, .is_born = is_born };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -234,9 +243,9 @@ static void serve(int control_fd, bool is_born, bool has_network)
 	(void)signal(SIGTERM, SIG_IGN);
 	if (pipe2(zygote.life, O_CLOEXEC) < 0)
 		return;
-	/* our supervisor is still busy, with a network itself when it may; without privilege yet,
-	 * both fail and are done later */
-	zygote.has_spare_network = !has_network && jail_spare_network() == 0;
+	/* our supervisor is still busy; without privilege yet, both fail and are done later */
+	zygote.has_spare_network =
+		source == SOURCE_BIRTH || (source == SOURCE_SELF && jail_spare_network() == 0);
 	jail_empty_bounding_set();
 	while (serve_one(&zygote) == 0)
 		;
@@ -244,18 +253,18 @@ static void serve(int control_fd, bool is_born, bool has_network)
 
 void zygote_serve(int control_fd)
 {
-	serve(control_fd, false, false);
+	serve(control_fd, false, SOURCE_SELF);
 }
 
 /* Nothing of the parent but its memory: no descriptor, no signal, no name. */
-static _Noreturn void become_zygote(int control_fd, bool is_born, bool has_network)
+static _Noreturn void become_zygote(int control_fd, bool is_born, enum source source)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < ZYGOTE_CONTROL_FD; fd++)
 		(void)dup2(null_fd, fd);
 	(void)dup2(control_fd, ZYGOTE_CONTROL_FD);
 	(void)close_range(ZYGOTE_CONTROL_FD + 1, ~0U, 0);
-	serve(ZYGOTE_CONTROL_FD, is_born, has_network);
+	serve(ZYGOTE_CONTROL_FD, is_born, source);
 	_exit(0);
 }
 
@@ -265,27 +274,70 @@ int zygote_fork(int control_fd, pid_t *ret_pid)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_zygote(control_fd, false, false);
+		become_zygote(control_fd, false, SOURCE_SELF);
 	*ret_pid = pid;
 	return 0;
 }
 
-int zygote_bear(int control_fd, uint64_t flags, int cgroup_fd, pid_t *ret_pid, int *ret_pidfd)
+struct birth {
+	int control_fd;
+	const struct cradle *cradle;
+	pid_t pid; /* or -errno */
+	int pidfd;
+};
+
+static void bear(struct birth *birth, uint64_t flags, enum source source)
 {
 	struct clone_args args = {
 		.flags = flags | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-		.exit_signal = SIGCHLD,
+		.pidfd = (uint64_t)(uintptr_t)&birth->pidfd,
+		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD, /* a midwife hands on her own */
 	};
-	if (cgroup_fd >= 0) {
+	if (birth->cradle->cgroup_fd >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)cgroup_fd;
+		args.cgroup = (uint64_t)birth->cradle->cgroup_fd;
 	}
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0)
-		return -errno;
 	if (pid == 0)
-		become_zygote(control_fd, true, !(flags & CLONE_NEWUSER));
-	*ret_pid = pid;
+		become_zygote(birth->control_fd, true, source);
+	birth->pid = pid < 0 ? -errno : pid;
+}
+
+static int bear_in_network(void *context)
+{
+	struct birth *birth = context;
+	uint64_t flags = jail_birth_flags(birth->cradle->mode) & ~(uint64_t)CLONE_NEWUSER;
+	/* 0 as long as nobody can tell how it ended */
+	birth->pid = jail_enter_network(birth->cradle->network_fd);
+	if (birth->pid == 0)
+		bear(birth, flags | CLONE_PARENT, SOURCE_BIRTH);
+	return 0;
+}
+
+/* Nobody comes back from a user namespace, so a midwife goes: a child that shares our memory and
+ * descriptors while we wait. The zygote lives on in a copy of her stack; what lies below that one
+ * are frames to which it never returns. */
+static void send_midwife(struct birth *birth)
+{
+	char stack[8192] __attribute__((aligned(16)));
+	int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD;
+	pid_t midwife = clone(bear_in_network, stack + sizeof(stack), flags, birth);
+	while (midwife > 0 && waitpid(midwife, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int zygote_bear(int control_fd, const struct cradle *cradle, pid_t *ret_pid, int *ret_pidfd)
+{
+	bool is_root = cradle->mode == MODE_ROOT;
+	struct birth birth = { .control_fd = control_fd, .cradle = cradle, .pid = -1, .pidfd = -1 };
+	if (cradle->network_fd >= 0)
+		send_midwife(&birth);
+	if (birth.pid < 0)
+		bear(&birth, jail_birth_flags(cradle->mode),
+			is_root ? SOURCE_SUPERVISOR : SOURCE_SELF);
+	if (birth.pid <= 0)
+		return birth.pid < 0 ? birth.pid : -ECHILD;
+	*ret_pid = birth.pid;
+	*ret_pidfd = birth.pidfd;
 	return 0;
 }

@@ -16,9 +16,16 @@ void zygote_serve(int control_fd);
  * third of starting the program. 0 or -errno. */
 int zygote_fork(int control_fd, pid_t *ret_pid);
 
-/* The same, born in the namespaces of `flags` and, with a descriptor >= 0, into that v2 cgroup: it
- * raises one cell by becoming its init, which spares a process. *ret_pidfd is the caller's. */
-int zygote_bear(int control_fd, uint64_t flags, int cgroup_fd, pid_t *ret_pid, int *ret_pidfd);
+/* Where a zygote is to be born. */
+struct cradle {
+	enum jail_mode mode;
+	int cgroup_fd;  /* v2; -1: where we are */
+	int network_fd; /* of a rootless one, with its user namespace; -1: not made yet */
+};
+
+/* The same, born in the namespaces of its one cell, which it raises by becoming its init: that
+ * spares a process. *ret_pidfd is the caller's. */
+int zygote_bear(int control_fd, const struct cradle *cradle, pid_t *ret_pid, int *ret_pidfd);
 
 /* ---- for a zygote inside an interpreter (interpreter/) */
 

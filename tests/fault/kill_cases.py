@@ -58,12 +58,16 @@ def is_init(pid):
     return False
 
 
+def is_zygote(pid):
+    return read(f"/proc/{pid}/comm") == b"hotcell-zygote\n"
+
+
 def chain(pid):
     """The role and pid of hotcell, its zygote if it has one, the cell's init and the payload, as
     far as they exist by now. The zygote of a single run becomes the init itself, unless it has
-    ids to map: as root with --ro or --rw."""
+    ids to map: as root with --ro or --rw. Other children make a network and are gone again."""
     found = [("hotcell", pid)]
-    below = children(pid)
+    below = [child for child in children(pid) if is_init(child) or is_zygote(child)]
     if below and not is_init(below[0]):
         found.append(("zygote", below[0]))
         below = list(filter(is_init, children(below[0])))

@@ -150,6 +150,33 @@ def fault_exec(person):
         contains(ran.err, f"'{name}'", "stderr")
 
 
+def network_origins(person):
+    """A network is begun before the program itself is, but not where somebody seems to lend cells."""
+    return {}, {"HOTCELL_SOCKET": person.write(person.path("nobody.sock"), "")}
+
+
+@claim("a network fails closed wherever it is made")
+def fault_network(person):
+    for env in network_origins(person):
+        for name in ("network", "loopback"):
+            ran = person.run("--net", "loopback", "-c", "print('the program ran')",
+                             env={**env, "HOTCELL_FAULT": f"step:{name}"}).exits(125)
+            equal(ran.out, "", f"stdout, {env}")
+            contains(ran.err, f"'{name}'", f"stderr, {env}")
+
+
+@claim("a cell's network is its own wherever it is made")
+def own_network(person):
+    code = "import os, socket; print(os.readlink('/proc/self/ns/net'), socket.if_nameindex())"
+    isolation = []
+    for env in network_origins(person):
+        result = person.json("-c", code, env=env).is_ok()
+        lacks(result.stdout, os.readlink("/proc/self/ns/net"), f"stdout, {env}")
+        contains(result.stdout, " [(1, 'lo')]\n", f"stdout, {env}")
+        isolation.append(dict(result.meta["isolation"], uid=None))
+    equal(isolation[1], isolation[0], "meta.isolation")
+
+
 @claim("a layer fails closed each of a hundred times")
 def fault_often(person):
     options = prepare(person)
