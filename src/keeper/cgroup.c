@@ -263,7 +263,8 @@ static void remove_everywhere(const struct cgroup_site *site, const char *name)
 	}
 }
 
-static void sweep_place(const struct cgroup_site *site, const struct cgroup_place *place)
+static void sweep_place(
+	const struct cgroup_site *site, const struct cgroup_place *place, struct slot *slot)
 {
 	int fd = fcntl(place->parent_fd, F_DUPFD_CLOEXEC, 3);
 	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -272,23 +273,24 @@ static void sweep_place(const struct cgroup_site *site, const struct cgroup_plac
 	rewinddir(dir); /* the descriptor's place in the list is shared with the last sweep */
 	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
 		char name[32];
-		struct slot slot;
 		if (strncmp(entry->d_name, GROUP_PREFIX, strlen(GROUP_PREFIX)) != 0)
 			continue;
 		long number = strtol(entry->d_name + strlen(GROUP_PREFIX), NULL, 10);
 		(void)snprintf(name, sizeof(name), GROUP_PREFIX "%ld", number);
 		/* exactly a name of ours, and nobody's slot */
 		if (strcmp(name, entry->d_name) != 0 || number < 0 || number >= SLOT_COUNT ||
-			!slot_take_number(&slot, (int)number))
+			!slot_take_number(slot, (int)number))
 			continue;
 		/* ours while we sweep: no new cell can move in */
 		remove_everywhere(site, name);
-		slot_free(&slot);
+		slot_give_back(slot);
 	}
 }
 
 void cgroup_sweep(const struct cgroup_site *site)
 {
+	struct slot slot = { .fd = -1 }; /* one for all: where many cells live this takes long */
 	for (size_t i = 0; i < site->place_count; i++)
-		sweep_place(site, &site->places[i]);
+		sweep_place(site, &site->places[i], &slot);
+	slot_free(&slot);
 }

@@ -21,5 +21,7 @@ struct slot {
 int slot_take(struct slot *slot, struct err *err);
 void slot_free(struct slot *slot);
 
-/* Takes this very slot, if nobody holds it. */
+/* Takes this very slot, if nobody holds it. Whoever looks at many gives each back and keeps the
+ * descriptor; one of -1 is opened. slot_free() is due in any case. */
 bool slot_take_number(struct slot *slot, int number);
+void slot_give_back(struct slot *slot);

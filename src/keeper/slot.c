@@ -84,11 +84,17 @@ bool slot_take_number(struct slot *slot, int number)
 {
 	struct err err = { 0 };
 	slot->number = number;
-	slot->fd = open_locks(&err);
-	if (slot->fd >= 0 && try_lock(slot->fd, number, &err) == 1)
-		return true;
-	own_close(&slot->fd);
-	return false;
+	if (slot->fd < 0)
+		slot->fd = open_locks(&err);
+	return slot->fd >= 0 && try_lock(slot->fd, number, &err) == 1;
+}
+
+void slot_give_back(struct slot *slot)
+{
+	struct flock lock = {
+		.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = slot->number, .l_len = 1
+	};
+	(void)fcntl(slot->fd, F_OFD_SETLK, &lock);
 }
 
 void slot_free(struct slot *slot)

@@ -18,13 +18,12 @@ static void take(struct slot *slot)
 /* Somebody else's cell may take a slot the moment it is free: then try with another. */
 static bool take_back(int number)
 {
-	struct slot again;
-	if (!slot_take_number(&again, number))
-		return false;
+	struct slot again = { .fd = -1 };
+	bool is_ours = slot_take_number(&again, number);
 	ASSERT_EQ(again.number, number);
 	ASSERT(again.fd >= 0);
 	slot_free(&again);
-	return true;
+	return is_ours;
 }
 
 TEST(two_slots_differ)
@@ -43,10 +42,10 @@ TEST(two_slots_differ)
 
 TEST(a_held_slot_cannot_be_taken)
 {
-	struct slot held, other;
+	struct slot held, other = { .fd = -1 };
 	take(&held);
 	ASSERT(!slot_take_number(&other, held.number));
-	ASSERT_EQ(other.fd, -1);
+	slot_free(&other);
 	slot_free(&held);
 }
 
@@ -61,6 +60,23 @@ TEST(a_freed_slot_can_be_taken_by_number)
 			return;
 	}
 	FAIL("no freed slot could be taken again");
+}
+
+TEST(a_slot_given_back_is_free_while_its_descriptor_goes_on)
+{
+	for (int i = 0; i < 5; i++) {
+		struct slot slot;
+		take(&slot);
+		int fd = slot.fd;
+		slot_give_back(&slot);
+		bool was_free = take_back(slot.number);
+		bool is_ours = slot_take_number(&slot, slot.number);
+		ASSERT_EQ(slot.fd, fd);
+		slot_free(&slot);
+		if (was_free && is_ours)
+			return;
+	}
+	FAIL("no slot that was given back could be taken again");
 }
 
 TEST(freeing_one_slot_keeps_the_others)
