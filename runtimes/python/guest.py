@@ -24,6 +24,7 @@ RUNNER = "/run/hotcell/runner.py"
 HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
+REHEARSALS = 20  # until the interpreter has learnt what is looked up where
 PARTS = ("values", "figures", "failure")
 # What an interpreter that ends forgets first.
 GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
@@ -151,12 +152,16 @@ def is_needed(function):
 
 def quicken_threading(threading):
     """Its end waits for threads, if there are any."""
+    if hasattr(threading, "_maintain_shutdown_locks"):
+        threading._maintain_shutdown_locks()  # there were some while modules were loaded
     own, active = threading._shutdown, getattr(threading, "_active", None)
     if not hasattr(threading, "_shutdown_locks") or not hasattr(threading, "_threading_atexits"):
         return
 
+    locks, exits = threading._shutdown_locks, threading._threading_atexits
+
     def _shutdown():
-        if len(active) > 1 or threading._shutdown_locks or threading._threading_atexits:
+        if len(active) > 1 or len(locks) > 1 or exits:  # one of each is the main thread's
             own()
 
     threading._shutdown = _shutdown
@@ -270,9 +275,18 @@ def prepare(core, module, cold, names):
                       if name in sys.modules]
     core["hide"](core["start"])
     core["take_program"] = arrive
-    sys.excepthook = core["start"]
     # these are the template's too: a guest that lets go of them need not take them apart
     template.kept = sys.path, sys.path_hooks, sys.path_importer_cache, sys.meta_path
+    module.forget_lookups()
+    make_new_main = core["make_main"]
+    for _ in range(REHEARSALS):
+        rehearse()
+    gc.collect()
+    gc.freeze()
+    # a program's module is the garbage collector's like all that the program makes
+    template.main = make_new_main(PROGRAM)
+    template.main_size = len(template.main.__dict__) - 2
+    sys.excepthook = core["start"]
 
 
 # ---- the life of a guest -------------------------------------------------------------------------
@@ -302,20 +316,24 @@ def rehearse():
     core["make_main"] = type(sys)
     core["prepare"](PROGRAM, b"print(end='')").function()
     core["make_main"] = make_main
-    core["finish"]()
+    sys.argv[:] = sys.argv
+    core["clean"]()
+    try:
+        core["finish"]()
+        raise SystemExit
+    except SystemExit:
+        pass
+    run_exits(is_rehearsal=True)
     is_flushed()
+    shelf.new_names()
+    with template.lock:
+        template.gc.collect(1)
 
 
 def arrive():
     """Called when nothing is left to do in the template; returns in a guest, with its program. Of
     whatever a guest does first, it copies a page or two: so this is kept short."""
     core, module = template.core, template.module
-    template.gc.collect()
-    template.gc.freeze()
-    # a program's module is the garbage collector's like all that the program makes
-    template.main = core["make_main"](PROGRAM)
-    core["make_main"] = make_main
-    template.main_size = len(template.main.__dict__) - 2
     module.serve(3)
     try:
         for make_fresh, owner in template.fresh:
@@ -409,12 +427,16 @@ def close_files():
                 pass
 
 
+def run_exits(is_rehearsal=False):
+    for function, args, kwargs in reversed(shelf.exits):
+        if is_needed(function) and not is_rehearsal:
+            function(*args, **kwargs)
+
+
 def leave():
     """The last exit handler. A forked child goes the usual way, and so does whoever would end with
     something to say that only the interpreter knows how."""
-    for function, args, kwargs in reversed(shelf.exits):
-        if is_needed(function):
-            function(*args, **kwargs)
+    run_exits()
     status, module = template.core["exit_status"], template.module
     if status is None or not module.is_owner() or not is_flushed():
         return

@@ -66,6 +66,17 @@ static PyObject *serve(PyObject *module, PyObject *args)
 	return Py_None;
 }
 
+/* What the interpreter remembers of attributes it found while modules were loaded: each entry that
+ * a guest replaces is a page of its own, and the forgotten name's another. */
+static PyObject *forget_lookups(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	(void)PyType_ClearCache();
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
 static PyObject *is_called(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -173,6 +184,7 @@ static PyMethodDef methods[] = {
 	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
 	{ "serve", serve, METH_VARARGS, "serve(fd): serve; returns in each new payload" },
 	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
+	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
 	{ "is_called", is_called, METH_NOARGS, "is_called() -> bool: whether the job is there" },
 	{ "is_forking", is_forking, METH_NOARGS, "is_forking() -> bool: whether a fork is ours" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
