@@ -279,7 +279,7 @@ static void sweep_place(
 		(void)snprintf(name, sizeof(name), GROUP_PREFIX "%ld", number);
 		/* exactly a name of ours, and nobody's slot */
 		if (strcmp(name, entry->d_name) != 0 || number < 0 || number >= SLOT_COUNT ||
-			!slot_take_number(slot, (int)number))
+			!slot_try(slot, (int)number))
 			continue;
 		/* ours while we sweep: no new cell can move in */
 		remove_everywhere(site, name);

@@ -21,7 +21,10 @@ struct slot {
 int slot_take(struct slot *slot, struct err *err);
 void slot_free(struct slot *slot);
 
-/* Takes this very slot, if nobody holds it. Whoever looks at many gives each back and keeps the
- * descriptor; one of -1 is opened. slot_free() is due in any case. */
+/* Takes this very slot, if nobody holds it. */
 bool slot_take_number(struct slot *slot, int number);
+
+/* The same for who looks at many: the descriptor, opened when it is -1, serves one after the other
+ * until slot_free(). */
+bool slot_try(struct slot *slot, int number);
 void slot_give_back(struct slot *slot);

@@ -80,13 +80,22 @@ int slot_take(struct slot *slot, struct err *err)
 		err, ERR_LIMIT, "all %d slots are taken: too many cells at once", SLOT_COUNT);
 }
 
-bool slot_take_number(struct slot *slot, int number)
+bool slot_try(struct slot *slot, int number)
 {
 	struct err err = { 0 };
 	slot->number = number;
 	if (slot->fd < 0)
 		slot->fd = open_locks(&err);
 	return slot->fd >= 0 && try_lock(slot->fd, number, &err) == 1;
+}
+
+bool slot_take_number(struct slot *slot, int number)
+{
+	slot->fd = -1;
+	if (slot_try(slot, number))
+		return true;
+	own_close(&slot->fd);
+	return false;
 }
 
 void slot_give_back(struct slot *slot)
