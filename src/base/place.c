@@ -18,8 +18,9 @@ void place_run_dir(char *path, size_t size)
 	const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
 	bool has_runtime_dir = runtime_dir && runtime_dir[0] == '/' &&
 			       strlen(runtime_dir) + sizeof(PLACE_NAME) <= PLACE_MAX;
-	/* root of a user namespace has no right to the real one's */
-	if (geteuid() == 0 && access(PLACE_RUN, W_OK) == 0)
+	/* root of a user namespace has no right to the real one's; that of a machine that mounts it
+	 * read-only hears so when it is needed */
+	if (geteuid() == 0 && (access(PLACE_RUN, W_OK) == 0 || errno == EROFS))
 		(void)snprintf(path, size, PLACE_RUN PLACE_NAME);
 	else if (has_runtime_dir)
 		(void)snprintf(path, size, "%s" PLACE_NAME, runtime_dir);

@@ -5,7 +5,7 @@ import re
 
 from suite import check, claim, contains, equal, lacks, matches
 
-COMMANDS = ("run", "doctor", "languages", "providers")
+COMMANDS = ("run", "serve", "bench", "doctor", "languages", "providers")
 
 
 @claim("hotcell alone shows how it is used and fails")
