@@ -58,6 +58,7 @@ static int run_local(void *handle, const struct task *task, struct result *resul
 		if (r == 0 || err->code != ERR_BROKEN)
 			return r;
 		keeper_close(take_ptr(&local->keeper));
+		*err = (struct err){ 0 };
 	}
 	if (!local->keeper)
 		TRY(keeper_open(task->spec, local->runtime, KEEPER_ONCE, &local->keeper, err));
