@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark: that it runs and tells what it promises. No time is judged here."""
+import glob
 import json
 import os
 import shutil
 import signal
 
-from suite import (HUNG_AFTER, NONE, NUMBER, Skip, check, check_keys, claim, contains, equal,
+from suite import (BUILD, HUNG_AFTER, NONE, NUMBER, Skip, check, check_keys, claim, contains, equal,
                    nothing_left, processes_of, wait_until)
 
 PATIENCE = 170  # seconds; half a minute where nobody else is at work
@@ -31,6 +32,8 @@ WEIGHT_KEYS = {"cells": int, "private_kb": int, "pss_kb": int}
 def need_bwrap():
     if not shutil.which("bwrap"):
         raise Skip("needs bwrap, which others are compared with")
+    if not glob.glob(f"{BUILD}/runtimes/python/_hotcell*.so"):
+        raise Skip("times a Python that stands ready, and its module is not built")
 
 
 def check_summary(told, what):
