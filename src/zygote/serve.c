@@ -229,15 +229,23 @@ enum source {
 	SOURCE_BIRTH,      /* we are in it */
 };
 
+/* What our caller ignored is no concern of a cell's programs. signal() refuses the two signals that
+   the C library keeps for itself, and its posix_spawn() hands them on ignored; so we ask the kernel,
+   to which zero bytes are the default of everything. */
+static void reset_signals(void)
+{
+	const uint64_t by_default[4] = { 0 };
+	for (int number = 1; number < NSIG; number++)
+		(void)syscall(SYS_rt_sigaction, number, by_default, NULL, (size_t)(NSIG - 1) / 8);
+}
+
 static void serve(int control_fd, bool is_born, enum source source)
 {
 	struct zygote zygote = { .control_fd = control_fd, .life = { -1, -1 }, .is_born = is_born };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "hotcell-zygote", 0, 0, 0);
 	(void)umask(0022); /* the caller's would make a skeleton that nobody may enter */
-	/* what our caller ignored is no concern of a cell's programs */
-	for (int number = 1; number < NSIG; number++)
-		(void)signal(number, SIG_DFL);
+	reset_signals();
 	(void)signal(SIGCHLD, SIG_IGN); /* ended cells need no burial; their pidfds tell */
 	(void)signal(SIGINT, SIG_IGN);  /* a terminal's ^C is the supervisor's to handle */
 	(void)signal(SIGTERM, SIG_IGN);

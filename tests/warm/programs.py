@@ -332,7 +332,4 @@ DIFFERENT = {
     "python: mounts": (
         "cells of one zygote have files of users each, a single cell has them in its template",
         (r"^\[.*\]\n$",)),
-    "exec: ignored signals": (
-        "32 and 33 are the C library's own, which posix_spawn() leaves ignored",
-        (r"SigIgn:\t0000000[01][08]1000000",)),
 }
