@@ -230,8 +230,8 @@ enum source {
 };
 
 /* What our caller ignored is no concern of a cell's programs. signal() refuses the two signals that
-   the C library keeps for itself, and its posix_spawn() hands them on ignored; so we ask the kernel,
-   to which zero bytes are the default of everything. */
+   the C library keeps for itself, and its posix_spawn() hands them on ignored; so we ask the
+   kernel, to which zero bytes are the default of everything. */
 static void reset_signals(void)
 {
 	const uint64_t by_default[4] = { 0 };
