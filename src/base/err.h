@@ -12,6 +12,7 @@ enum err_code {
 	ERR_LIMIT,       /* an outsider's data went past a bound */
 	ERR_MISSING,     /* a program, file or layer this machine does not have */
 	ERR_BROKEN,      /* one of our own parts answered nonsense or died */
+	ERR_BUSY,        /* another has it now */
 	ERR_INTERRUPTED, /* whoever asked does not want it any more */
 	ERR_CODE_COUNT,
 };
