@@ -59,5 +59,12 @@ int cli_read_simple(const struct command *command, int argc, char **argv, bool *
  * (-1: none) becomes readable, so that a reader who never reads cannot hold us. */
 int cli_write(int fd, const char *text, size_t len, int interrupt_fd);
 
+/* A descriptor that becomes readable with a signal that ends a run; not with those our caller
+ * ignores, as nohup does. */
+int cli_open_interrupts(void);
+
+/* The signal that ended the run has done its work; the next one is news. */
+void cli_forget_interrupts(int interrupt_fd);
+
 /* Prints text that may carry foreign bytes, made safe when the stream is a terminal. */
 void cli_print(FILE *stream, const char *text, size_t len);
