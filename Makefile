@@ -7,6 +7,7 @@
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
 #   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
 #   the daemon             src/server/*.c       -> $(BUILD)/hotcelld
+#   a worker               src/worker/*.c       -> $(BUILD)/hotcell-worker
 #   the benchmark          bench/               -> $(BUILD)/hotcell-bench, $(BUILD)/bench/
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
@@ -39,13 +40,14 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model jail zygote keeper runtime provider engine session server
+LIB_ROOMS := base wire loan model jail zygote keeper runtime provider engine session worker server
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
 zygote_src  := src/zygote/main.c
 keeper_src  := src/keeper/main.c
 server_src  := src/server/main.c
+worker_src  := src/worker/main.c
 sql_src     := $(sort $(wildcard runtimes/sql/*.c))
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
@@ -60,7 +62,8 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 lib          := $(BUILD)/libhotcell.a
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
-	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-bench
+	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-worker \
+	$(BUILD)/hotcell-bench
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
@@ -249,6 +252,10 @@ $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
+$(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
 # Static like the rest: it then runs in any root file system, and starts in half the time.
 $(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
 	@mkdir -p $(@D)
@@ -314,7 +321,7 @@ $(BUILD)/bench/%: bench/%
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -362,11 +369,11 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
 	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
-		$(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(unit_help) \
+		$(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
@@ -374,6 +381,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcelld $(DESTDIR)$(PREFIX)/bin/hotcelld
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
 	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
+	install -D -m 755 $(BUILD)/hotcell-worker $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-worker
 	install -D -m 755 $(BUILD)/hotcell-bench $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-bench
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter-out %.py,$(benches))
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter %.py,$(benches))

@@ -21,6 +21,7 @@ extern const struct command cmd_serve;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
 extern const struct command cmd_providers;
+extern const struct command cmd_batch;
 extern const struct command cmd_bench;
 
 /* An option that is the command's own, not a field of the spec. */
@@ -54,10 +55,6 @@ int cli_fail(const struct err *err);
 /* Reads options of a command whose only ones are --json and --help. Returns -1 to go on, else the
  * exit status. */
 int cli_read_simple(const struct command *command, int argc, char **argv, bool *ret_json);
-
-/* Writes all of it to `fd`, whether that blocks or not. Gives up with -EINTR when `interrupt_fd`
- * (-1: none) becomes readable, so that a reader who never reads cannot hold us. */
-int cli_write(int fd, const char *text, size_t len, int interrupt_fd);
 
 /* A descriptor that becomes readable with a signal that ends a run; not with those our caller
  * ignores, as nohup does. */

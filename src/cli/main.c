@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
 	&cmd_doctor,
 	&cmd_languages,
 	&cmd_providers,
+	&cmd_batch,
 	&cmd_bench,
 };
 

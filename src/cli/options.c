@@ -187,27 +187,6 @@ int cli_read_simple(const struct command *command, int argc, char **argv, bool *
 	return 0;
 }
 
-int cli_write(int fd, const char *text, size_t len, int interrupt_fd)
-{
-	while (len > 0) {
-		struct pollfd fds[] = {
-			{ .fd = fd, .events = POLLOUT },
-			{ .fd = interrupt_fd, .events = POLLIN },
-		};
-		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
-			return -errno;
-		if (fds[1].revents)
-			return -EINTR;
-		/* a pipe that polls writable takes this much without blocking */
-		ssize_t n = write(fd, text, len < PIPE_BUF ? len : PIPE_BUF);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -errno;
-		text += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 void cli_print(FILE *stream, const char *text, size_t len)
 {
 	struct utf8_visible view = { 0 };

@@ -4,7 +4,7 @@
 
 #include "cli/progress.h"
 #include "cli/show.h"
-#include "wire/utf8.h"
+#include "engine/events.h"
 
 /* How whoever asked wants to be told. */
 struct manner {
@@ -20,16 +20,13 @@ int manner_take(struct manner *manner, const char *flag, const char *value, stru
 /* Output on its way to the terminal, a pipe, or the event stream. */
 struct rendering {
 	const struct manner *manner;
-	const char *id; /* for events */
-	int64_t seq;
+	struct events events; /* of --stream */
 	bool is_terminal[STREAM_COUNT];
 	struct utf8_visible views[STREAM_COUNT];
-	struct utf8_stream streams[STREAM_COUNT];
 	struct show show;
 	struct progress progress;
 	int interrupt_fd;
-	bool has_begun;
-	int64_t queued_us; /* since when; 0: it was not */
+	bool was_queued;
 };
 
 /* Prepares to tell of the result's execution; *ret_outlet leads here. */

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/view.h"
@@ -218,7 +219,7 @@ void show_values(struct show *show, const struct result *result)
 		auto_buf struct buf text = { 0 };
 		buf_init(&text, SHOWN_MAX);
 		put_value(&text, &result->outputs[i], show);
-		if (cli_write(show->out.fd, buf_text(&text), text.len, show->interrupt_fd) < 0)
+		if (io_write_until(show->out.fd, buf_text(&text), text.len, show->interrupt_fd) < 0)
 			return;
 	}
 }
@@ -386,8 +387,8 @@ void show_words(struct show *show, const struct result *result)
 	if (text.len == 0)
 		return;
 	if (show->is_midline && term->is_terminal)
-		(void)cli_write(term->fd, "\n", 1, show->interrupt_fd);
-	(void)cli_write(term->fd, buf_text(&text), text.len, show->interrupt_fd);
+		(void)io_write_until(term->fd, "\n", 1, show->interrupt_fd);
+	(void)io_write_until(term->fd, buf_text(&text), text.len, show->interrupt_fd);
 }
 
 static void note_cut(struct result *result, const struct captured *captured, const char *name)
