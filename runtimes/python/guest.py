@@ -25,7 +25,7 @@ HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
 REHEARSALS = 20  # until the interpreter has learnt what is looked up where
-PARTS = ("values", "figures", "failure")
+PARTS = ("values", "figures", "failure", "session")
 # What an interpreter that ends forgets first.
 GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
               "path_importer_cache", "meta_path")
@@ -347,6 +347,10 @@ def arrive():
         set_environment(variables)
     if not is_alone and is_late():
         leave_to_another(fd, argv)
+    if argv[0] == "--session":
+        session = core["load"]("session")
+        session.begin(core, fd)
+        session.serve()
     core["channel_fd"], core["channel_inode"], core["channel_owner"] = fd, inode, pid
     if has_piped_input:
         sys.stdin = sys.__stdin__ = template.stdin_pipe
