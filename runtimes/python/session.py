@@ -43,6 +43,7 @@ class session:
     core = None  # the names of core.py
     main = None  # the module that code runs in
     line = None  # to the keeper
+    new_line = -1  # of a copy that is to be made
     line_place = channel_place = null_place = -1  # descriptors
     owner = 0  # the process that serves: a child that code forks does not
     count = 0  # executions so far
@@ -614,7 +615,7 @@ def serve_one():
     if "turn" in packet and len(fds) == DESCRIPTORS:
         take_turn(packet["turn"], fds)
     elif "fork" in packet and len(fds) == 1:
-        load("copies").make_copy(session, packet["fork"], bool(packet.get("branch")), fds[0])
+        load("copies").make_copy(packet["fork"], bool(packet.get("branch")), fds[0])
     elif "bye" in packet:
         leave()
 
