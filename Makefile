@@ -40,7 +40,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model jail zygote keeper runtime provider engine session worker server
+LIB_ROOMS := base wire loan model config jail zygote keeper runtime provider engine session worker server
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
@@ -231,7 +231,7 @@ $(parts): $(part_obj)
 # It begins before its C library: what runs then must find all it calls in itself.
 $(BUILD)/hotcell: $(call obj,$(cli_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c -lfyaml
 	$(Q)test -z '$(ENTRY)' || ! nm -u $(early) | grep -v ' _start$$' || \
 		{ echo 'early.c: calls these before they are there'; rm $@; exit 1; }
 
@@ -250,7 +250,7 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 
 $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(say) LINK $@
@@ -272,18 +272,18 @@ $(addprefix $(BUILD)/tests/unit/test_keeper_,lend pool): | $(BUILD)/tests/hotcel
 $(unit_tests): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(unit_help)) $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(fuzz_replays): $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
 		$(BUILD)/obj/tests/fuzz/replay.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(fuzzers): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -fsanitize=fuzzer -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) -fsanitize=fuzzer -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 # These run inside cells, where there may be no library to load. They misbehave on purpose, so
 # they get warnings but neither hardening nor sanitizers.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "config/config.h"
 #include "model/spec.h"
 
 struct command {
@@ -23,6 +24,7 @@ extern const struct command cmd_languages;
 extern const struct command cmd_providers;
 extern const struct command cmd_batch;
 extern const struct command cmd_bench;
+extern const struct command cmd_config;
 
 /* An option that is the command's own, not a field of the spec. */
 struct cli_option {
@@ -65,3 +67,26 @@ void cli_forget_interrupts(int interrupt_fd);
 
 /* Prints text that may carry foreign bytes, made safe when the stream is a terminal. */
 void cli_print(FILE *stream, const char *text, size_t len);
+
+/* The two options of a command that reads the configuration. */
+#define CLI_CONFIG_OPTIONS                                                            \
+	{ .flag = "config",                                                           \
+		.metavar = "FILE",                                                    \
+		.help = "read this settings file, not the user's and the system's" }, \
+	{                                                                             \
+		.flag = "no-config", .help = "read no settings file"                  \
+	}
+
+/* Takes one of them. False: it is another option. */
+bool cli_take_config(struct config_wish *wish, const char *flag, const char *value);
+
+/* Reads the configuration, and puts what programs look for there into the environment. */
+int cli_load(struct config *config, const struct config_wish *wish, struct err *err);
+
+/* The names of the language that the spec will run in, as far as the configuration has something
+ * to say for a single one; else none. */
+void cli_language_names(
+	const struct config *config, const struct spec *spec, struct strings *ret_names);
+
+/* Both, and fills what the spec leaves open. */
+int cli_configure(struct spec *spec, const struct config_wish *wish, struct err *err);

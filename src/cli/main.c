@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
 	&cmd_languages,
 	&cmd_providers,
 	&cmd_batch,
+	&cmd_config,
 	&cmd_bench,
 };
 

@@ -16,6 +16,7 @@ struct run_line {
 	struct manner manner;
 	bool is_explain, is_exec;
 	char *spec_file; /* borrowed */
+	struct config_wish wish;
 };
 
 static const struct cli_option run_options[] = {
@@ -26,6 +27,7 @@ static const struct cli_option run_options[] = {
 	{ .flag = "spec",
 		.metavar = "FILE",
 		.help = "read the settings as JSON first, - for stdin" },
+	CLI_CONFIG_OPTIONS,
 	{ .flag = "color",
 		.metavar = "WHEN",
 		.help = "colours, tables and pictures: auto (on a terminal), always, never "
@@ -43,6 +45,8 @@ static const char run_examples[] = "  hotcell run script.py input.txt\n"
 static int take_option(void *context, const char *flag, const char *value, struct err *err)
 {
 	struct run_line *line = context;
+	if (cli_take_config(&line->wish, flag, value))
+		return 0;
 	if (strcmp(flag, "exec") == 0)
 		line->is_exec = true;
 	else if (strcmp(flag, "explain") == 0)
@@ -152,7 +156,8 @@ static int run(const struct command *command, int argc, char **argv)
 	struct cli_line cli = { .context = &line, .take = take_option };
 	int status = 0;
 	spec_init(&line.spec);
-	if (read_line(argc, argv, &line, &cli, &err) < 0)
+	if (read_line(argc, argv, &line, &cli, &err) < 0 ||
+		(!cli.has_help && cli_configure(&line.spec, &line.wish, &err) < 0))
 		status = render_refusal(&line.manner, argc, argv, &line.spec, &err);
 	else if (cli.has_help)
 		cli_help(command, run_options, COUNT_OF(run_options), true, run_examples);

@@ -71,12 +71,19 @@ static int check(const struct asked *asked, struct err *err)
 	return server_settings_check(&asked->settings, err);
 }
 
-static void find_socket(const struct asked *asked, char *path, size_t size)
+/* The daemon reads the configuration itself; who asks after one needs it to find it. */
+static int find_socket(const struct asked *asked, char *path, size_t size, struct err *err)
 {
-	if (asked->settings.socket_path)
+	struct config config;
+	if (asked->settings.socket_path) {
 		(void)snprintf(path, size, "%s", asked->settings.socket_path);
-	else
-		loan_socket_path(path, size);
+		return 0;
+	}
+	config_init(&config);
+	int r = cli_load(&config, &asked->settings.wish, err);
+	config_done(&config);
+	loan_socket_path(path, size);
+	return r;
 }
 
 /* ---- serving ------------------------------------------------------------------------------ */
@@ -230,7 +237,8 @@ static int run(const struct command *command, int argc, char **argv)
 		r = err_set(&err, ERR_INVALID, "serve takes no argument");
 	if (r == 0)
 		r = check(&asked, &err);
-	find_socket(&asked, path, sizeof(path));
+	if (r == 0 && (asked.wants_status || asked.wants_stop))
+		r = find_socket(&asked, path, sizeof(path), &err);
 	if (r == 0 && asked.wants_status)
 		r = print_status(path, asked.is_json, &err);
 	else if (r == 0 && asked.wants_stop)

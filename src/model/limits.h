@@ -35,4 +35,7 @@ enum {
 	LIMIT_LOANS = 4096,              /* cells a daemon lends at once */
 	LIMIT_PARKED = 4000,             /* cells that stand ready */
 	LIMIT_QUEUE = 4096,              /* clients who wait for one */
+	LIMIT_CONFIG_BYTES = 64 << 10,   /* one settings file */
+	LIMIT_CONFIG_DEPTH = 6,          /* levels of maps and lists in it */
+	LIMIT_CONFIG_NODES = 4096,       /* keys, lists and texts in it */
 };

@@ -117,6 +117,7 @@ struct field {
 	const char *help;    /* one sentence, no full stop, no default */
 	const char *example; /* a value that works */
 	bool has_no_flag;    /* only JSON takes it: file, exec, args are positional */
+	bool is_once;        /* said anew for each run: no default for it can be kept */
 	bool is_job; /* settled when a program is run: a cell may stand ready before it is known
 		      */
 };

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "config/config.h"
 
 struct server_settings {
 	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
@@ -21,6 +22,8 @@ struct server_settings {
 	int64_t idle_s;          /* on demand: leaves after so long without a client */
 	bool is_on_demand;
 	bool has_idle; /* it was given */
+	struct config_wish wish;
+	const struct config *config; /* borrowed; what cells stand ready under; NULL: nothing is */
 };
 
 /* One option of the daemon, for whoever reads a command line. */
@@ -38,6 +41,10 @@ void server_settings_init(struct server_settings *settings);
 /* Sets one of server_options; `value` is NULL for one without, and must outlive the settings. */
 int server_settings_set(
 	struct server_settings *settings, const char *flag, const char *value, struct err *err);
+
+/* Sets what the configuration says of the daemon; it must outlive the settings. */
+int server_settings_configure(
+	struct server_settings *settings, const struct config *config, struct err *err);
 
 /* Whether they fit together. */
 int server_settings_check(const struct server_settings *settings, struct err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "model/field.h"
 #include "model/limits.h"
 #include "model/units.h"
 #include "server/server.h"
@@ -40,6 +41,8 @@ const struct server_option server_options[] = {
 		"[python=2]" },
 	{ "on-demand", NULL, "leave when nobody has needed it for a while" },
 	{ "idle", "SEC", "with --on-demand: how long that is, in seconds [300]" },
+	{ "config", "FILE", "read this settings file, not the user's and the system's" },
+	{ "no-config", NULL, "read no settings file" },
 };
 const size_t server_option_count = COUNT_OF(server_options);
 
@@ -82,6 +85,10 @@ int server_settings_set(
 		}
 	if (strcmp(flag, "on-demand") == 0)
 		settings->is_on_demand = true;
+	else if (strcmp(flag, "config") == 0)
+		settings->wish = (struct config_wish){ .file = value };
+	else if (strcmp(flag, "no-config") == 0)
+		settings->wish = (struct config_wish){ .has_no_file = true };
 	else if (strcmp(flag, "warm") == 0) {
 		settings->warm = value;
 		return warm_check(value, err);
@@ -95,6 +102,26 @@ int server_settings_set(
 			"machine use the socket");
 	else
 		return err_set(err, ERR_INVALID, "--%s: no such option; --help lists them", flag);
+	return 0;
+}
+
+/* Where it listens is passed on to clients too, and so stands in the environment. */
+int server_settings_configure(
+	struct server_settings *settings, const struct config *config, struct err *err)
+{
+	static const char *const names[] = { "concurrency", "queue", "parked", "warm", "idle" };
+	settings->config = config;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const struct config_value *value = config_look_up(config, "daemon", names[i]);
+		if (!value ||
+			server_settings_set(settings, names[i], value->texts.items[0], err) == 0)
+			continue;
+		auto_free char *origin = config_origin(value);
+		return err_wrap(err, "%s", origin);
+	}
+	settings->has_idle = false; /* a default that waits for --on-demand */
+	const struct config_value *leaves = config_look_up(config, "daemon", "on_demand");
+	settings->is_on_demand = leaves && field_is_true(leaves->texts.items[0]);
 	return 0;
 }
 
