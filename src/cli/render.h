@@ -4,7 +4,7 @@
 
 #include "cli/progress.h"
 #include "cli/show.h"
-#include "engine/events.h"
+#include "engine/engine.h"
 
 /* How whoever asked wants to be told. */
 struct manner {

@@ -9,6 +9,7 @@
 #include "model/result.h"
 #include "model/spec.h"
 #include "runtime/runtime.h"
+#include "wire/utf8.h"
 
 struct engine_wishes {
 	struct outlet outlet;
@@ -29,6 +30,24 @@ struct engine_rest {
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err);
 void engine_clean(struct engine_rest *rest);
+
+/* A run as JSON lines, one event each, while it runs: what --stream prints and a worker says. */
+struct events {
+	const char *id; /* of the run; borrowed */
+	int fd;         /* where the lines go; borrowed */
+	int interrupt_fd;
+	int64_t seq;
+	struct utf8_stream streams[STREAM_COUNT];
+	bool has_begun;
+	int64_t queued_us; /* since when; 0: it was not */
+};
+
+/* Has the run's outlet write events. Starts from the id, fd and interrupt_fd that are set. */
+void events_follow(struct events *events, struct outlet *outlet);
+
+/* The last ones: what a stream held back, hoping for the rest of a character, and `result` as JSON
+ * text. 0, or -errno when the result did not reach its reader. */
+int events_finish(struct events *events, const char *result);
 
 /* The policy of the cell in which this spec would run, as text (owned by the caller): for whoever
  * has cells of it stand ready. */

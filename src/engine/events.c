@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/events.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "engine/engine.h"
-#include "engine/events.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
