@@ -318,14 +318,22 @@ char *config_user_file(void)
 	return NULL;
 }
 
+/* A file that is wrong tells its name and line; one that is not there, who named it. */
+static int read_chosen(struct config *config, const char *path, const char *who, struct err *err)
+{
+	int r = config_read_file(config, path, CONFIG_CHOSEN, err);
+	return r < 0 && err->code == ERR_SYSTEM ? err_wrap(err, "%s", who) : r;
+}
+
 static int read_files(struct config *config, const struct config_wish *wish, struct err *err)
 {
 	const char *variable = secure_getenv("HOTCELL_CONFIG");
-	const char *chosen = wish->file ? wish->file : variable;
 	if (wish->has_no_file)
 		return 0;
-	if (chosen && *chosen != '\0')
-		return config_read_file(config, chosen, CONFIG_CHOSEN, err);
+	if (wish->file)
+		return read_chosen(config, wish->file, "--config", err);
+	if (variable && *variable != '\0')
+		return read_chosen(config, variable, "HOTCELL_CONFIG", err);
 	auto_free char *user = config_user_file();
 	TRY(read_if_there(config, CONFIG_SYSTEM_FILE, CONFIG_SYSTEM, err));
 	return user ? read_if_there(config, user, CONFIG_USER, err) : 0;

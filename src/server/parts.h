@@ -82,6 +82,7 @@ struct server {
 	int64_t idle_us;   /* since when nobody is here */
 	int64_t news_us;   /* when those who wait are told; 0: there is nothing new */
 	int64_t accept_us; /* when we accept again; 0: we do */
+	bool has_terminal; /* it was started in one */
 	bool is_ready;
 	bool is_leaving;
 	bool is_over;
@@ -106,6 +107,11 @@ void admit_note_change(struct server *server);
 
 /* warm.c */
 void warm_up(struct server *server, const char *list);
+void warm_down(struct server *server, const char *list); /* no more of them than are asked for */
+
+/* reload.c */
+void reload(struct server *server);
+bool reload_is_hangup(const struct server *server); /* the signal means that the terminal is gone */
 
 /* link.c */
 void link_open(struct server *server);
@@ -124,5 +130,6 @@ void notify(const char *state);
 
 /* server.c */
 void server_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int server_allow_descriptors(const struct server_settings *settings, struct err *err);
 void server_set_ready(struct server *server);
 void server_fail(struct server *server, const struct err *err);

@@ -23,7 +23,10 @@ struct server_settings {
 	bool is_on_demand;
 	bool has_idle; /* it was given */
 	struct config_wish wish;
-	const struct config *config; /* borrowed; what cells stand ready under; NULL: nothing is */
+	struct config *config; /* owned; what they were read from, or NULL: nothing */
+	/* Reads them anew, on SIGHUP. NULL: they stay as they are. */
+	int (*reread)(void *context, struct server_settings *ret_settings, struct err *err);
+	void *context; /* of reread */
 };
 
 /* One option of the daemon, for whoever reads a command line. */
@@ -37,6 +40,7 @@ extern const struct server_option server_options[];
 extern const size_t server_option_count;
 
 void server_settings_init(struct server_settings *settings);
+void server_settings_done(struct server_settings *settings);
 
 /* Sets one of server_options; `value` is NULL for one without, and must outlive the settings. */
 int server_settings_set(
@@ -52,5 +56,6 @@ int server_settings_check(const struct server_settings *settings, struct err *er
 /* Whether the value of --warm makes sense. */
 int warm_check(const char *list, struct err *err);
 
-/* Serves until it is told to end (SIGTERM, SIGINT, SIGHUP) or, on demand, not needed. */
-int server_run(const struct server_settings *settings, struct err *err);
+/* Serves until it is told to end (SIGTERM, SIGINT, or its terminal goes) or, on demand, not needed.
+ * SIGHUP has the settings read again. Takes them. */
+int server_run(struct server_settings *settings, struct err *err);

@@ -59,6 +59,14 @@ void server_settings_init(struct server_settings *settings)
 	};
 }
 
+void server_settings_done(struct server_settings *settings)
+{
+	if (settings->config)
+		config_done(settings->config);
+	free(settings->config);
+	*settings = (struct server_settings){ 0 };
+}
+
 static int set_number(struct server_settings *settings, const struct number *number,
 	const char *value, struct err *err)
 {
@@ -110,7 +118,6 @@ int server_settings_configure(
 	struct server_settings *settings, const struct config *config, struct err *err)
 {
 	static const char *const names[] = { "concurrency", "queue", "parked", "warm", "idle" };
-	settings->config = config;
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const struct config_value *value = config_look_up(config, "daemon", names[i]);
 		if (!value ||

@@ -76,6 +76,15 @@ def works_spec(person):
     equal(person.run("--spec", "spec.json").ok().out, "specified\n", "stdout with --spec")
 
 
+def works_config(person):
+    person.write(person.path("c.yaml"), "env: {WORD: ran}\n")
+    run_ok(person, "--config", "c.yaml", code="import os; print(os.environ['WORD'])")
+
+
+def works_no_config(person):
+    run_ok(person, "--no-config", env={"HOTCELL_CONFIG": "/nowhere/to/be/found"})
+
+
 def works_exec(person):
     equal(person.run("--exec", "--", "echo", "-n", "a b").ok().out, "a b", "stdout with --exec")
 
@@ -154,6 +163,8 @@ WORKS = {
     "stream": [works_stream],
     "explain": [works_explain],
     "spec": [works_spec],
+    "config": [works_config],
+    "no-config": [works_no_config],
     "color": [plain("--color", "auto"), plain("--color", "always"), plain("--color", "never")],
     "rows": [plain("--rows", "100")],
     "help": [lambda person: contains(person.run("--help").ok().out, "usage:", "help")],
@@ -218,6 +229,7 @@ REFUSED = {
     "commands": ["", "ls,", "bin/ls", "..", "no-such-program", "ls cat"],
     "without": ["seccomp", "landlok", "", "pid_namespace"],
     "spec": ["/nowhere/to/be/found", ""],
+    "config": ["/nowhere/to/be/found", ""],
     "color": ["blue", "", "AUTO"],
     "rows": ["0", "-1", "many", ""],
 }
