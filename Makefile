@@ -254,7 +254,7 @@ $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 
 $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 # Static like the rest: it then runs in any root file system, and starts in half the time.
 $(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)

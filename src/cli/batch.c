@@ -41,6 +41,7 @@ static const struct cli_option options[] = {
 		.help = "write the results there, not to stdout" },
 	{ .flag = "resume", .help = "with --output: go on behind the results that are there" },
 	{ .flag = "quiet", .short_flag = 'q', .help = "no progress and no summary on stderr" },
+	CLI_CONFIG_OPTIONS,
 };
 
 static const char examples[] =
@@ -63,6 +64,7 @@ struct batch {
 	int64_t concurrency;
 	const char *output;
 	bool wants_resume, is_quiet;
+	struct config_wish wish;
 
 	FILE *jobs;
 	int out_fd;
@@ -86,6 +88,8 @@ struct batch {
 static int take(void *context, const char *flag, const char *value, struct err *err)
 {
 	struct batch *batch = context;
+	if (cli_take_config(&batch->wish, flag, value))
+		return 0;
 	if (strcmp(flag, "output") == 0)
 		batch->output = value;
 	else if (strcmp(flag, "resume") == 0)
@@ -433,6 +437,8 @@ static int run(const struct command *command, int argc, char **argv)
 		r = err_set(&err, ERR_INVALID,
 			"batch: needs one file with a job on each line, for example hotcell batch "
 			"jobs.jsonl; - for stdin");
+	if (r == 0)
+		r = cli_hand_on(&batch.wish, &err);
 	if (r == 0)
 		r = run_batch(&batch, argv[line.rest], &err);
 	if (r < 0)

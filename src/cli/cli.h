@@ -83,10 +83,9 @@ bool cli_take_config(struct config_wish *wish, const char *flag, const char *val
 /* Reads the configuration, and puts what programs look for there into the environment. */
 int cli_load(struct config *config, const struct config_wish *wish, struct err *err);
 
-/* The names of the language that the spec will run in, as far as the configuration has something
- * to say for a single one; else none. */
-void cli_language_names(
-	const struct config *config, const struct spec *spec, struct strings *ret_names);
-
-/* Both, and fills what the spec leaves open. */
+/* The same, and fills what the spec, when there is one, leaves open. */
 int cli_configure(struct spec *spec, const struct config_wish *wish, struct err *err);
+
+/* For a command whose runs happen in other processes: those read the configuration that was wished
+ * for too. Says beforehand when it is wrong. */
+int cli_hand_on(const struct config_wish *wish, struct err *err);

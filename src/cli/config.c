@@ -5,6 +5,7 @@
 
 #include "base/own.h"
 #include "cli/cli.h"
+#include "engine/engine.h"
 #include "model/field.h"
 #include "model/units.h"
 #include "runtime/runtime.h"
@@ -224,7 +225,7 @@ static int settle(struct showing *showing, struct err *err)
 {
 	showing->options = showing->spec.given;
 	TRY(cli_load(&showing->config, &showing->wish, err));
-	cli_language_names(&showing->config, &showing->spec, &showing->names);
+	engine_language_names(&showing->spec, &showing->config, &showing->names);
 	TRY(config_apply(&showing->config, &showing->names, &showing->spec, err));
 	return add_language(showing, err);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "config/config.h"
 #include "keeper/keeper.h"
 #include "model/result.h"
 #include "model/spec.h"
@@ -48,6 +49,14 @@ void events_follow(struct events *events, struct outlet *outlet);
 /* The last ones: what a stream held back, hoping for the rest of a character, and `result` as JSON
  * text. 0, or -errno when the result did not reach its reader. */
 int events_finish(struct events *events, const char *result);
+
+/* Fills what the asker left open from the configuration, for the language it will run in. */
+int engine_configure(struct spec *spec, const struct config *config, struct err *err);
+
+/* Name and aliases of that language, where the configuration has something to say for a single one;
+ * else none. */
+void engine_language_names(
+	const struct spec *spec, const struct config *config, struct strings *ret_names);
 
 /* The policy of the cell in which this spec would run, as text (owned by the caller): for whoever
  * has cells of it stand ready. */

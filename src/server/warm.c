@@ -32,18 +32,14 @@ static int read_item(
 static int ask_for(struct server *server, const char *name, int64_t count, struct err *err)
 {
 	struct spec spec;
-	struct strings names = { 0 };
 	auto_free char *policy = NULL;
 	spec_init(&spec);
 	spec.language = xstrdup(name);
 	spec.code = xstrdup("");
-	strings_add(&names, name);
 	/* as a run that reads the same settings would ask */
-	int r = server->settings.config ? config_apply(server->settings.config, &names, &spec, err)
-					: 0;
+	int r = server->settings.config ? engine_configure(&spec, server->settings.config, err) : 0;
 	if (r == 0)
 		r = engine_policy(&spec, &policy, err);
-	strings_done(&names);
 	spec_done(&spec);
 	if (r == 0 && loan_send(server->link.fd, LOAN_WARM, (uint32_t)count, policy, strlen(policy),
 			      NULL, 0) < 0)

@@ -46,7 +46,22 @@ static void refuse(struct result *result, enum run_status status, const char *wh
 	result_set_error(result, "setup", "%s", why);
 }
 
-static int run_job(const char *text, size_t len, uint64_t number)
+/* A request counts more than the settings. They are read when the worker starts; what is wrong with
+ * them every job hears. */
+struct settings {
+	struct config config;
+	struct err err; /* ERR_NONE: they are right */
+};
+
+static int read_spec(const struct settings *settings, const char *text, size_t len,
+	struct spec *spec, struct err *err)
+{
+	TRY(spec_from_json(spec, text, len, err));
+	*err = settings->err;
+	return err->code != ERR_NONE ? -1 : engine_configure(spec, &settings->config, err);
+}
+
+static int run_job(const struct settings *settings, const char *text, size_t len, uint64_t number)
 {
 	struct err err = { 0 };
 	struct spec spec;
@@ -58,7 +73,7 @@ static int run_job(const char *text, size_t len, uint64_t number)
 	result_init(&result);
 	struct events events = { .id = result.id, .fd = WORKER_JOBS_FD, .interrupt_fd = -1 };
 	events_follow(&events, &wishes.outlet);
-	if (spec_from_json(&spec, text, len, &err) < 0)
+	if (read_spec(settings, text, len, &spec, &err) < 0)
 		refuse(&result, STATUS_SETUP_ERROR, err.text);
 	else if (is_cancelled(number))
 		refuse(&result, STATUS_INTERRUPTED, "interrupted before it began");
@@ -72,22 +87,33 @@ static int run_job(const char *text, size_t len, uint64_t number)
 	return r;
 }
 
-int worker_serve(void)
+static int serve_jobs(const struct settings *settings)
 {
 	struct work_head head;
+	while (read_whole(WORKER_JOBS_FD, &head, sizeof(head)) == 1) {
+		if (head.len > LIMIT_SPEC_BYTES)
+			return 1;
+		auto_free char *text = xcalloc(1, head.len + 1);
+		if (read_whole(WORKER_JOBS_FD, text, head.len) != 1 ||
+			run_job(settings, text, head.len, head.number) < 0)
+			return 1;
+	}
+	return 0;
+}
+
+int worker_serve(void)
+{
+	struct settings settings = { 0 };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN); /* a terminal's ^C is the owner's to handle */
 	(void)fcntl(WORKER_CANCEL_FD, F_SETFL, O_RDONLY | O_NONBLOCK);
 	(void)fcntl(WORKER_CANCEL_FD, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(WORKER_JOBS_FD, F_SETFD, FD_CLOEXEC);
-	while (read_whole(WORKER_JOBS_FD, &head, sizeof(head)) == 1) {
-		if (head.len > LIMIT_SPEC_BYTES)
-			return 1;
-		auto_free char *text = xcalloc(1, head.len + 1);
-		if (read_whole(WORKER_JOBS_FD, text, head.len) != 1 ||
-			run_job(text, head.len, head.number) < 0)
-			return 1;
-	}
-	return 0;
+	config_init(&settings.config);
+	(void)config_load(&settings.config, &(struct config_wish){ 0 }, &settings.err);
+	config_pass_on(&settings.config);
+	int r = serve_jobs(&settings);
+	config_done(&settings.config);
+	return r;
 }

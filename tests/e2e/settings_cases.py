@@ -199,6 +199,20 @@ def check_and_schema(person):
         contains(person.call("config", *part, "--help").ok().out, "usage:", "help")
 
 
+@claim("the jobs of a batch take what they leave open from the settings")
+def batch(person):
+    env = user_file(person, "timeout: 7\nlanguages: {python: {pids: 21}}\n")
+    person.write(person.path("other.yaml"), "timeout: 9\n")
+    jobs = b'{"code": "1"}\n{"code": "1", "timeout": 5}\n'
+    for args, wanted in (((), [(7, 21), (5, 21)]), (("--config", "other.yaml"), [(9, 128), (5, 128)]),
+                         (("--no-config",), [(33, 128), (5, 128)])):
+        ran = person.call("batch", "-q", *args, "-", stdin=jobs, env=env).ok()
+        found = [json.loads(line)["meta"]["resource_limits"] for line in ran.out.splitlines()]
+        equal([(one["timeout"], one["pids"]) for one in found], wanted, f"limits with {args}")
+    ran = person.call("batch", "-", stdin=jobs, env=user_file(person, "x: 1\n")).exits(125)
+    contains(ran.err, "config.yaml:1: unknown key 'x'", "stderr")
+
+
 @claim("settings lead runs to the daemon, and its cells stand ready under them")
 def leads_to_daemon(person):
     path = person.path("other.sock")
