@@ -39,6 +39,8 @@ int manner_take(struct manner *manner, const char *flag, const char *value, stru
 		manner->is_json = true;
 	else if (strcmp(flag, "stream") == 0)
 		manner->is_stream = true;
+	else if (strcmp(flag, "compact") == 0)
+		manner->is_compact = true;
 	else if (strcmp(flag, "color") == 0)
 		r = take_colour(manner, value, err);
 	else if (strcmp(flag, "rows") == 0)
@@ -115,7 +117,7 @@ void render_begin(struct rendering *rendering, const struct manner *manner,
 	*outlet = (struct outlet){ .fds = { -1, -1 }, .queued = tell_queued, .context = rendering };
 	if (manner->is_stream)
 		events_follow(&rendering->events, outlet);
-	if (manner->is_json)
+	if (manner->is_json || manner->is_compact)
 		return;
 	outlet->render = render_plain;
 	outlet->fds[STREAM_OUT] = STDOUT_FILENO;
@@ -137,6 +139,10 @@ static int print_result(
 	struct rendering *rendering, const struct result *result, const struct spec *spec)
 {
 	bool is_stream = rendering->manner->is_stream;
+	if (rendering->manner->is_compact) {
+		auto_free char *words = result_compact(result, spec);
+		return io_write_until(STDOUT_FILENO, words, strlen(words), rendering->interrupt_fd);
+	}
 	auto_free char *json = result_to_json(result, spec, !is_stream && isatty(STDOUT_FILENO));
 	if (is_stream)
 		return events_finish(&rendering->events, json);
@@ -160,7 +166,9 @@ int render_result(struct rendering *rendering, struct result *result, const stru
 	bool is_snippet)
 {
 	int told = 0;
-	if (rendering->manner->is_json) {
+	if (rendering->manner->is_compact) {
+		told = print_result(rendering, result, spec);
+	} else if (rendering->manner->is_json) {
 		show_note_cuts(result);
 		told = print_result(rendering, result, spec);
 	} else {
@@ -181,8 +189,10 @@ int render_refusal(struct manner *manner, int argc, char **argv, const struct sp
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		manner->is_json |= strcmp(argv[i], "--json") == 0;
 		manner->is_stream |= strcmp(argv[i], "--stream") == 0;
+		manner->is_compact |= strcmp(argv[i], "--compact") == 0;
 	}
-	if (manner->is_json) {
+	manner->is_compact &= !manner->is_json;
+	if (manner->is_json || manner->is_compact) {
 		result_init(&result);
 		rendering.events.id = result.id;
 		result.status = STATUS_SETUP_ERROR;

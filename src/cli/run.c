@@ -23,6 +23,8 @@ static const struct cli_option run_options[] = {
 	{ .flag = "exec", .help = "run a program of the cell: --exec -- PROG ARG…" },
 	{ .flag = "json", .help = "print one ExecutionResult as JSON on stdout, nothing else" },
 	{ .flag = "stream", .help = "with --json: events as JSON lines, the result as the last" },
+	{ .flag = "compact",
+		.help = "print one short text: output, value, error with its line, limits hit" },
 	{ .flag = "explain", .help = "tell on stderr what each isolation layer did" },
 	{ .flag = "spec",
 		.metavar = "FILE",
@@ -40,6 +42,7 @@ static const char run_examples[] = "  hotcell run script.py input.txt\n"
 				   "  hotcell run -l bash -c 'echo $HOME' --json\n"
 				   "  hotcell run --ro .:/home/user/project -t 10 -m 256M test.py\n"
 				   "  hotcell run --file data.csv --out '*.png:plots' plot.py\n"
+				   "  hotcell run --compact -t 5 -c '1 / 0'\n"
 				   "  hotcell run --exec -- ls -la /\n";
 
 static int take_option(void *context, const char *flag, const char *value, struct err *err)
@@ -94,6 +97,8 @@ static int read_line(
 		return 0;
 	if (line->manner.is_stream && !line->manner.is_json)
 		return err_set(err, ERR_INVALID, "--stream: only goes with --json");
+	if (line->manner.is_compact && line->manner.is_json)
+		return err_set(err, ERR_INVALID, "--compact: does not go with --json");
 	int i = cli->rest;
 	if (line->is_exec) {
 		for (; i < argc; i++)

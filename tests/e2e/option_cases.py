@@ -161,6 +161,7 @@ WORKS = {
     "exec": [works_exec],
     "json": [lambda person: equal(person.json(*ANYTHING).is_ok().stdout, "ran\n", "stdout")],
     "stream": [works_stream],
+    "compact": [plain("--compact")],
     "explain": [works_explain],
     "spec": [works_spec],
     "config": [works_config],
