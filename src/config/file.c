@@ -147,7 +147,7 @@ static int find_key(const struct reading *reading, const char *section, const st
 
 static int take_member(struct reading *reading, const char *section, const struct yaml *node)
 {
-	struct config_key key;
+	struct config_key key = { 0 };
 	struct strings texts = { 0 };
 	struct config_value like = { .place = reading->place,
 		.language = (char *)reading->language,

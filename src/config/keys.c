@@ -16,6 +16,8 @@ enum { NAMES_MAX = 96, NAME_SIZE = 64, IDLE_MAX = 30 * 86400 };
 
 const char *const config_sections[] = { "daemon", "docker", NULL };
 
+static const char *const picture_modes[] = { "none", "symbols", "sixel", "kitty", NULL };
+
 /* clang-format off */
 static const struct own_key {
 	const char *section;
@@ -29,6 +31,9 @@ static const struct own_key {
 	{ .variable = "HOTCELL_STATE_DIR", .is_passed_on = true,
 	  .field = { .name = "state_dir", .type = FIELD_TEXT, .example = "/var/lib/hotcell",
 	  .help = "where audit log, artifacts and sessions are kept" } },
+	{ .variable = "HOTCELL_PICTURES", .is_passed_on = true,
+	  .field = { .name = "pictures", .type = FIELD_TEXT, .choices = picture_modes, .example = "sixel",
+	  .help = "how a terminal shows pictures: none, symbols, sixel, kitty; without it it is asked" } },
 	{ .variable = "HOTCELL_CONFIG", .is_variable_only = true,
 	  .field = { .name = "config", .type = FIELD_TEXT, .example = "config.yaml",
 	  .help = "the settings file, in place of the user's and the system's" } },

@@ -149,7 +149,7 @@ def variables(person):
     for folder, _dirs, files in os.walk(os.path.join(SOURCE, "src")):
         for path in (os.path.join(folder, name) for name in files):
             with open(path, encoding="utf-8") as file:
-                for variable in re.findall(r'getenv\("(HOTCELL_\w+)"', file.read()):
+                for variable in re.findall(r'"(HOTCELL_[A-Z][A-Z_]+)[="]', file.read()):
                     check(variable in names, f"{variable} of {path} is not shown")
                     contains(described, f"`{variable}`", "SETTINGS.md")
     for variable, name in names.items():
