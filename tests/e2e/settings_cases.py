@@ -6,7 +6,7 @@ import re
 import signal
 
 from daemon import Daemon
-from suite import ROOT, SOURCE, check, claim, contains, equal, lacks, matches
+from suite import ROOT, SOURCE, check, claim, contains, equal, lacks, matches, wait_until
 
 
 def user_file(person, text, mode=0o644):
@@ -219,7 +219,7 @@ def leads_to_daemon(person):
     env = user_file(person, f"memory: 222M\ndaemon:\n  socket: {path}\n  queue: 3\n"
                             "  warm: python=1\n")
     with Daemon(person, path=path, env=env) as daemon:
-        daemon.settle()
+        wait_until(lambda: (daemon.status()["keeper"] or {}).get("parked"), "a cell to stand ready")
         equal(daemon.status()["queue"], 3, "places in the queue")
         result = person.json("-c", "1", env=env).is_ok()
         equal((result.meta["warm"], result.meta["resource_limits"]["memory"]), (True, 222 << 20),
