@@ -25,6 +25,8 @@ extern const struct command cmd_providers;
 extern const struct command cmd_batch;
 extern const struct command cmd_bench;
 extern const struct command cmd_config;
+extern const struct command cmd_audit;
+extern const struct command cmd_artifacts;
 
 /* An option that is the command's own, not a field of the spec. */
 struct cli_option {

@@ -19,6 +19,8 @@ static const struct command *const commands[] = {
 	&cmd_providers,
 	&cmd_batch,
 	&cmd_config,
+	&cmd_audit,
+	&cmd_artifacts,
 	&cmd_bench,
 };
 

@@ -146,6 +146,8 @@ static int run_spec(struct run_line *line)
 		print_explain(&report);
 	if (r < 0)
 		(void)cli_fail(&err);
+	if (line->manner.is_json && rest.unrecorded.code)
+		(void)cli_fail(&rest.unrecorded); /* also who reads only the output hears it */
 	bool is_snippet = !line->spec.file || strcmp(line->spec.file, "-") == 0;
 	int status = render_result(&rendering, &result, &line->spec, is_snippet);
 	engine_clean(&rest);

@@ -13,6 +13,7 @@
 #include "engine/compile.h"
 #include "engine/explain.h"
 #include "engine/python.h"
+#include "engine/record.h"
 #include "engine/stand.h"
 #include "model/units.h"
 #include "provider/provider.h"
@@ -22,6 +23,7 @@ struct making {
 	struct language language;
 	struct strings argv;
 	struct buf code;
+	bool has_code; /* it was read */
 	char *program; /* owned */
 	char *file;    /* owned; the program as an argument */
 	char *runtime; /* owned; shown at RUNTIME_DIR, or NULL */
@@ -141,6 +143,7 @@ static int make_from_language(
 			making->language.package ? making->language.package
 						 : making->language.name);
 	TRY(read_code(spec, &making->code, err));
+	making->has_code = true;
 	name_program(spec, making);
 	fill_argv(spec, making);
 	return 0;
@@ -262,6 +265,26 @@ static void making_done(struct making *making)
 	own_close(&making->build_fd);
 }
 
+static void tell_failure(struct result *result, const struct err *err)
+{
+	result->status = err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
+	result->exit_code = EXIT_COULD_NOT_RUN;
+	result_set_error(result, "setup", "%s", err->text);
+}
+
+/* Whatever became of a run, it is recorded before anybody hears of it. */
+static int record_made(struct spec *spec, const struct engine_wishes *wishes,
+	const struct making *making, struct result *result, struct engine_rest *rest,
+	struct err *err)
+{
+	const struct store_run run = { .spec = spec,
+		.result = result,
+		.code = making->has_code ? buf_text(&making->code) : NULL,
+		.code_len = making->has_code ? making->code.len : 0,
+		.token = wishes->token };
+	return record(&run, result, &rest->unrecorded, err);
+}
+
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err)
 {
@@ -269,6 +292,9 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	bool is_over = false;
 	bool is_exec = spec->exec.count > 0;
 	int r = spec_check(spec, err);
+	if (r == 0)
+		r = audit_prepare(spec, err);
+	bool is_recorded = r == 0; /* settings that make no sense are no run, as a bad option */
 	if (r == 0)
 		r = check_root(spec, err);
 	if (r == 0)
@@ -279,16 +305,17 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	if (r == 0 && !is_over)
 		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
-		result->status =
-			err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
-		result->exit_code = EXIT_COULD_NOT_RUN;
-		result_set_error(result, "setup", "%s", err->text);
+		tell_failure(result, err);
 	} else {
 		if (!is_over)
 			explain_made(spec, &making, result);
 		if (!is_exec && wishes->wants_version)
 			(void)engine_version(&making.language, spec, result->language_version,
 				sizeof(result->language_version));
+	}
+	if (is_recorded && record_made(spec, wishes, &making, result, rest, err) < 0) {
+		tell_failure(result, err);
+		r = -1;
 	}
 	making_done(&making);
 	return r;

@@ -16,13 +16,15 @@ struct engine_wishes {
 	struct outlet outlet;
 	int interrupt_fd;   /* -1: none */
 	bool wants_version; /* fill meta.language_version: the first time costs a cell */
+	const char *token;  /* the name of the token it was asked with; NULL: none */
 };
 
 /* What is still to be cleaned up when the answer is out. Starts as { 0 }. */
 struct engine_rest {
 	const struct provider *provider;
 	void *handle;
-	struct build *fresh; /* owned; what was compiled and is to be kept, or NULL */
+	struct build *fresh;   /* owned; what was compiled and is to be kept, or NULL */
+	struct err unrecorded; /* why the run was not kept or not recorded; a warning, too */
 };
 
 /* Runs the spec, which may receive a language's defaults. -1: it could not be run; then the

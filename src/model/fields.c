@@ -23,6 +23,19 @@ const char *const proc_mode_names[PROC_MODE_COUNT + 1] = {
 	[PROC_MASKED] = "masked",
 };
 
+const char *const store_mode_names[STORE_MODE_COUNT + 1] = {
+	[STORE_NEVER]    = "never",
+	[STORE_ON_ERROR] = "on_error",
+	[STORE_ALWAYS]   = "always",
+};
+
+const char *const audit_mode_names[AUDIT_MODE_COUNT + 1] = {
+	[AUDIT_OFF]      = "off",
+	[AUDIT_ON]       = "on",
+	[AUDIT_REQUIRED] = "required",
+	[AUDIT_SYNC]     = "sync",
+};
+
 static const char *const provider_names[] = { "local", NULL };
 
 const struct field spec_fields[] = {
@@ -137,6 +150,27 @@ const struct field spec_fields[] = {
 	{ .name = "cold", .is_job = true, .flag = "cold", .type = FIELD_BOOL,
 	  AT(cold), .fallback = "false", .metavar = "", .example = "true",
 	  .help = "never use a warm cell, nor what was compiled before" },
+
+	{ .name = "store", .is_job = true, .is_record = true, .flag = "store", .type = FIELD_CHOICE,
+	  AT(store), .choices = store_mode_names, .fallback = "never",
+	  .metavar = "WHEN", .example = "on_error",
+	  .help = "keep code and result for hotcell artifacts: never, on_error, always" },
+	{ .name = "store_size", .is_job = true, .is_record = true, .flag = "store-size", .type = FIELD_SIZE,
+	  AT(store_size), .min = MB, .max = TB, .fallback = "256M",
+	  .metavar = "SIZE", .example = "256M",
+	  .help = "most bytes of all that is kept; the oldest goes first" },
+	{ .name = "store_days", .is_job = true, .is_record = true, .flag = "store-days", .type = FIELD_COUNT,
+	  AT(store_days), .min = 1, .max = 36500, .fallback = "30",
+	  .metavar = "N", .example = "30",
+	  .help = "remove what was kept this many days ago" },
+	{ .name = "audit", .is_job = true, .is_record = true, .flag = "audit", .type = FIELD_CHOICE,
+	  AT(audit), .choices = audit_mode_names, .fallback = "on",
+	  .metavar = "HOW", .example = "required",
+	  .help = "record runs for hotcell audit: off, on, required (no record, no run), sync (and on disk)" },
+	{ .name = "audit_size", .is_job = true, .is_record = true, .flag = "audit-size", .type = FIELD_SIZE,
+	  AT(audit_size), .min = MB, .max = TB, .fallback = "256M",
+	  .metavar = "SIZE", .example = "256M",
+	  .help = "most bytes of the audit log; its oldest files go first" },
 };
 /* clang-format on */
 

@@ -30,6 +30,14 @@ enum {
 	LIMIT_BUILD_BYTES = 1 << 30,     /* what a compiler makes */
 	LIMIT_KEPT_BUILDS = 1000,        /* builds kept for the next run of their code */
 	LIMIT_KEPT_BYTES = 512 << 20,    /* of all of them together */
+	LIMIT_AUDIT_LINE = 16 << 10,     /* one record of the audit log */
+	LIMIT_AUDIT_FILES = 4096,        /* files of the log that are looked at */
+	LIMIT_KEPT_CODE = 1 << 20,       /* code in an artifact */
+	LIMIT_KEPT_STREAM = 256 << 10,   /* each stream in it */
+	LIMIT_KEPT_OUTPUTS = 4 << 20,    /* rich values in it, together */
+	LIMIT_ARTIFACT_BYTES = 32 << 20, /* one artifact as JSON */
+	LIMIT_ARTIFACT_DEPTH = 40,
+	LIMIT_ARTIFACTS = 20000,         /* that are kept */
 	LIMIT_LANGUAGE_BYTES = 64 << 10, /* one language definition */
 	LIMIT_BOOK_BYTES = 256 << 10,    /* what is known about one language's errors */
 	LIMIT_LOANS = 4096,              /* cells a daemon lends at once */

@@ -181,6 +181,11 @@ char *result_to_json(const struct result *result, const struct spec *spec, bool 
  * value, error with its line and hint, limits that were hit. Valid UTF-8 without controls. */
 char *result_compact(const struct result *result, const struct spec *spec);
 
+/* Its parts meta.resource_limits and meta.isolation (owned by the caller). */
+struct json_object;
+struct json_object *limits_to_json(const struct spec *spec);
+struct json_object *isolation_to_json(const struct result *result);
+
 /* The event "status": "queued" or "running", and a number that goes with it; no key: none. */
 char *status_to_json(
 	const char *id, int64_t seq, const char *state, const char *key, int64_t number);

@@ -120,15 +120,16 @@ static struct json_object *files_to_json(const struct result *result)
 	return list;
 }
 
-/* Every number of the field table is a limit; 0 where 0 is out of range means none. */
-static struct json_object *limits_to_json(const struct spec *spec)
+/* Every number of the field table is a limit, but for what is kept; 0 where 0 is out of range means
+ * none. */
+struct json_object *limits_to_json(const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
 	for (size_t i = 0; i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
 		bool is_plain = field->type == FIELD_SIZE || field->type == FIELD_COUNT;
 		bool is_milli = field->type == FIELD_SECONDS || field->type == FIELD_CPUS;
-		if (!is_plain && !is_milli)
+		if ((!is_plain && !is_milli) || field->is_record)
 			continue;
 		int64_t value = *(const int64_t *)field_slot(spec, field);
 		if (value == 0 && field->min > 0)
@@ -139,7 +140,7 @@ static struct json_object *limits_to_json(const struct spec *spec)
 	return json;
 }
 
-static struct json_object *isolation_to_json(const struct result *result)
+struct json_object *isolation_to_json(const struct result *result)
 {
 	struct json_object *json = json_object_new_object();
 	for (size_t i = 0; i < result->isolation_count; i++) {
