@@ -13,10 +13,10 @@
 #include "engine/compile.h"
 #include "engine/explain.h"
 #include "engine/python.h"
-#include "engine/record.h"
 #include "engine/stand.h"
 #include "model/units.h"
 #include "provider/provider.h"
+#include "store/store.h"
 
 /* What a spec turns into on its way to a task. */
 struct making {
@@ -277,12 +277,10 @@ static int record_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct making *making, struct result *result, struct engine_rest *rest,
 	struct err *err)
 {
-	const struct store_run run = { .spec = spec,
-		.result = result,
-		.code = making->has_code ? buf_text(&making->code) : NULL,
-		.code_len = making->has_code ? making->code.len : 0,
+	const struct engine_code code = { .text = making->has_code ? buf_text(&making->code) : NULL,
+		.len = making->has_code ? making->code.len : 0,
 		.token = wishes->token };
-	return record(&run, result, &rest->unrecorded, err);
+	return engine_record(spec, &code, result, &rest->unrecorded, err);
 }
 
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,

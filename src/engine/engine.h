@@ -34,6 +34,19 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	struct report *report, struct engine_rest *rest, struct err *err);
 void engine_clean(struct engine_rest *rest);
 
+/* What was executed, for the record. */
+struct engine_code {
+	const char *text; /* NULL: it was not read, or it is a program of the cell */
+	size_t len;
+	const char *token; /* as in engine_wishes */
+};
+
+/* Keeps and records an execution that is over, before anybody is told of it; engine_run() does so
+ * by itself. What cannot be is a warning in the result, and *ret_unrecorded says why. -1: it must
+ * not be told without its record, and the result has lost all it said. */
+int engine_record(const struct spec *spec, const struct engine_code *code, struct result *result,
+	struct err *ret_unrecorded, struct err *err);
+
 /* A run as JSON lines, one event each, while it runs: what --stream prints and a worker says. */
 struct events {
 	const char *id; /* of the run; borrowed */

@@ -133,6 +133,8 @@ class Person:
             "HOME": self.home,
             "LANG": "C.UTF-8",
         }
+        if self.is_root:  # the machine's own state is not for tests
+            self.env["HOTCELL_STATE_DIR"] = os.path.join(self.home, "state")
         for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             if variable in os.environ:
                 self.env[variable] = os.environ[variable]
