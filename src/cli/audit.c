@@ -128,9 +128,9 @@ static void print_verdict(const struct audit_verdict *verdict, const char *expec
 	if (verdict->records == 0) {
 		(void)printf("ok: the log is empty\n");
 	} else {
-		(void)printf("ok: %" PRIu64 " records in %zu file%s, %" PRIu64 " to %" PRIu64 "\n",
-			verdict->records, verdict->files, verdict->files == 1 ? "" : "s",
-			verdict->first, verdict->last);
+		(void)printf("ok: %" PRIu64 " record%s in %zu file%s, %" PRIu64 " to %" PRIu64 "\n",
+			verdict->records, verdict->records == 1 ? "" : "s", verdict->files,
+			verdict->files == 1 ? "" : "s", verdict->first, verdict->last);
 		(void)printf("head: %s\n", verdict->head);
 	}
 	if (verdict->first > 1)

@@ -122,7 +122,7 @@ static struct json_object *files_to_json(const struct result *result)
 
 /* Every number of the field table is a limit, but for what is kept; 0 where 0 is out of range means
  * none. */
-struct json_object *limits_to_json(const struct spec *spec)
+static struct json_object *limits_to_json(const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
 	for (size_t i = 0; i < spec_field_count; i++) {
@@ -140,7 +140,7 @@ struct json_object *limits_to_json(const struct spec *spec)
 	return json;
 }
 
-struct json_object *isolation_to_json(const struct result *result)
+static struct json_object *isolation_to_json(const struct result *result)
 {
 	struct json_object *json = json_object_new_object();
 	for (size_t i = 0; i < result->isolation_count; i++) {

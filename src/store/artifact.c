@@ -93,19 +93,6 @@ static char *bounded_text(const struct store_run *run, const char *hash)
 	return artifact_text(run, &kept, hash);
 }
 
-/* Of the code; of a program and its arguments where there is none. */
-static void hash_of(const struct store_run *run, char hash[SHA256_HEX + 1])
-{
-	struct sha256 sha;
-	const struct strings *exec = &run->spec->exec;
-	sha256_init(&sha);
-	for (size_t i = 0; i < exec->count; i++)
-		sha256_add(&sha, exec->items[i], strlen(exec->items[i]) + 1);
-	if (run->code && exec->count == 0)
-		sha256_add(&sha, run->code, run->code_len);
-	sha256_hex(&sha, hash);
-}
-
 /* The same code twice in a second: the second has the noise of its id in the name, too. */
 static int name_it(struct aside *aside, const char *id, const char *hash)
 {
@@ -142,7 +129,7 @@ int artifact_write(const struct store_run *run, struct err *err)
 	auto_kept struct kept kept;
 	if (kept_open(true, &kept, err) < 0)
 		return err_wrap(err, "the run is not kept");
-	hash_of(run, hash);
+	(void)store_hash(run, hash);
 	auto_free char *text = bounded_text(run, hash);
 	if (write_text(&kept, text, run->result->id, hash, err) < 0 ||
 		kept_count(&kept, (int64_t)strlen(text), spec->store_size, spec->store_days, err) <

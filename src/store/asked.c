@@ -75,3 +75,17 @@ struct json_object *asked_to_json(const struct spec *spec)
 	}
 	return json;
 }
+
+uint64_t store_hash(const struct store_run *run, char hash[SHA256_HEX + 1])
+{
+	struct sha256 sha;
+	const struct strings *exec = &run->spec->exec;
+	sha256_init(&sha);
+	for (size_t i = 0; i < exec->count; i++)
+		sha256_add(&sha, exec->items[i], strlen(exec->items[i]) + 1);
+	if (run->code && exec->count == 0)
+		sha256_add(&sha, run->code, run->code_len);
+	uint64_t bytes = sha.len;
+	sha256_hex(&sha, hash);
+	return bytes;
+}

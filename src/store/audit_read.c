@@ -283,8 +283,7 @@ static void check_file(struct check *check, const struct text *text)
 		const char *newline = memchr(data, '\n', text->len - at);
 		size_t len = newline ? (size_t)(newline - data) : text->len - at;
 		struct link link;
-		bool is_record =
-			link_parse(data, len, &link) && (newline || link_holds(data, &link));
+		bool is_record = link_parse(data, len, &link);
 		if (is_record)
 			take_record(check, text, line, data, &link);
 		else

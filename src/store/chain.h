@@ -29,7 +29,8 @@ struct link {
 /* What the first record follows. */
 void link_init(struct link *link);
 
-/* Reads a line without its newline. False: it has not the form of a record. */
+/* Reads a line without its newline. False: it has not the form of a record, as no part of one has:
+ * its end can stand nowhere else in it, since the quotes in a string are escaped. */
 bool link_parse(const char *line, size_t len, struct link *link);
 
 /* Whether the hash is that of the bytes. */

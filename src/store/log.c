@@ -122,8 +122,7 @@ static bool find_last(const char *data, size_t len, bool is_whole, struct log_ta
 			return false;
 		size_t line_len = end - (size_t)start;
 		bool is_open = end == len;
-		tail->has_record = link_parse(data + start, line_len, &tail->last) &&
-				   (!is_open || link_holds(data + start, &tail->last));
+		tail->has_record = link_parse(data + start, line_len, &tail->last);
 		if (tail->has_record) {
 			tail->torn = is_open ? 0 : len - end - 1;
 			return true;

@@ -36,7 +36,8 @@ def told(out):
 def kills(person):
     rng = random.Random(SEED)
     env = {"HOTCELL_STATE_DIR": person.path("state")}
-    args = ("run", "--json", "--store", "always", "--audit-size", "1M", "-l", "sh", "-c", "echo x")
+    size = f"{1 + KILLS // 500}M"  # room for all, in files that are full after a few dozen runs
+    args = ("run", "--json", "--store", "always", "--audit-size", size, "-l", "sh", "-c", "echo x")
     ids = set()
     started = time.monotonic()
     person.call(*args, env=env).ok()
