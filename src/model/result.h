@@ -177,3 +177,15 @@ int result_exit_code(const struct result *result);
  * meta.resource_limits. */
 char *result_to_json(const struct result *result, const struct spec *spec, bool is_pretty);
 
+/* The result as one short text (owned by the caller), for a reader who pays for every word: output,
+ * value, error with its line and hint, limits that were hit. Valid UTF-8 without controls. */
+char *result_compact(const struct result *result, const struct spec *spec);
+
+/* The event "status": "queued" or "running", and a number that goes with it; no key: none. */
+char *status_to_json(
+	const char *id, int64_t seq, const char *state, const char *key, int64_t number);
+
+/* One event of --stream as a JSON line with its newline (owned by the caller). `event` is
+ * "stdout", "stderr" or "done"; data is repaired to UTF-8. For "done", data is a whole
+ * result as JSON text and is embedded as an object. */
+char *event_to_json(const char *id, int64_t seq, const char *event, const char *data, size_t len);
