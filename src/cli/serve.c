@@ -190,6 +190,17 @@ static int stop_keeper(const char *path, struct err *err)
 	return 0;
 }
 
+/* Sessions outlive a daemon; whoever stops it wants to hear how many ended. */
+static size_t count_sessions(const char *path)
+{
+	auto_json struct json_object *json = NULL;
+	struct json_object *keeper = NULL;
+	struct err err = { 0 };
+	if (ask(path, &json, &err) < 0 || !json_object_object_get_ex(json, "keeper", &keeper))
+		return 0;
+	return (size_t)json_object_get_int64(json_object_object_get(keeper, "sessions"));
+}
+
 /* The number of a process may be given away again, unless its connection is still there after we
  * have a hold on it. */
 static int stop_daemon(int fd, const char *path, struct err *err)
@@ -215,8 +226,15 @@ static int stop(const char *path, struct err *err)
 	if (is_nobody(fd))
 		return stop_keeper(path, err);
 	own_close(&fd);
+	size_t count = count_sessions(path);
 	TRY(connect_daemon(path, &fd, err));
-	return stop_daemon(fd, path, err);
+	TRY(stop_daemon(fd, path, err));
+	struct err gone = { 0 };
+	if (count > 0 && stop_keeper(path, &gone) < 0 && gone.code != ERR_MISSING)
+		return err_set(err, gone.code, "%s", gone.text);
+	if (count > 0)
+		(void)printf("%zu session%s ended\n", count, count == 1 ? "" : "s");
+	return 0;
 }
 
 static int run(const struct command *command, int argc, char **argv)

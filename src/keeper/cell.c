@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/build.h"
+#include "keeper/line.h"
 #include "wire/json.h"
 
 /* A chunk of output, or one message of a runner, each in its longest writing. */
@@ -321,6 +322,23 @@ int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
 	return cell_open_gate(cell, err);
 }
 
+int cell_start_session(struct cell *cell, const struct strings *argv, const struct strings *env,
+	int *ret_line_fd, struct err *err)
+{
+	int *stdio = &cell->delivery[GATE_FD_STDIN];
+	TRY(make_job(argv, env, &cell->delivery[GATE_FD_JOB], err));
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+		stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (stdio[i] < 0)
+			return err_sys(err, errno, "open /dev/null");
+	}
+	__atomic_store_n(&cell->page->orders.is_session, 1, __ATOMIC_RELEASE);
+	TRY(line_make(&cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
+	int r = cell_open_gate(cell, err);
+	*ret_line_fd = take_fd(&cell->channel_fd);
+	return r;
+}
+
 static struct json_object *list_of(const struct strings *strings)
 {
 	struct json_object *list = json_object_new_array();
@@ -436,7 +454,7 @@ int cell_raise(struct cell *cell, struct err *err)
 	if (zygote->pidfd < 0) {
 		TRY(take_init(cell, &sock, err));
 		TRY(send_raise(cell, page_fd, sock, err));
-		if (cell->keeper->is_lender)
+		if (cell->keeper->is_resident)
 			cell->page_fd = take_fd(&page_fd);
 		return 0;
 	}

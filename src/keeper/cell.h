@@ -123,6 +123,10 @@ int cell_raise(struct cell *cell, struct err *err);
 /* cell.c: executes a program in a cell that is being raised, which will wait for its job. */
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err);
 
+/* cell.c: the same for a session's, whose end of the line is the cell's; ours is the caller's. */
+int cell_start_session(struct cell *cell, const struct strings *argv, const struct strings *env,
+	int *ret_line_fd, struct err *err);
+
 /* cell.c: gives such a program its job. */
 int cell_send_job(struct cell *cell, struct err *err);
 
@@ -135,6 +139,10 @@ int cell_open_gate(struct cell *cell, struct err *err);
 
 /* supervise.c: from now on the cell's end does not take its mounts down, which takes long. */
 void cell_hold_mounts(struct cell *cell);
+
+/* supervise.c: hear one message, of the cell's init and of its payload at the gate. */
+void cell_hear_init(struct cell *cell);
+void cell_hear_gate(struct cell *cell);
 
 /* supervise.c: takes what a parked cell said so far. False: nothing. */
 bool cell_collect(struct cell *cell);

@@ -188,7 +188,7 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
 	TRY(zygote_template(&keeper->zygote, page_fd, -1, err));
-	if (keeper->is_lender)
+	if (keeper->is_resident)
 		keeper->template_fd = take_fd(&page_fd);
 	return 0;
 }

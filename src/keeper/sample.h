@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sample {
 	int64_t memory; /* bytes */
@@ -17,3 +18,6 @@ void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct 
 
 /* What the processes of a cell, the ended ones included, have read and written so far. */
 void sample_io(int init_pidfd, int64_t *ret_read, int64_t *ret_written);
+
+/* Whose pidfd it is; -1: nobody's any more. */
+pid_t sample_pid(int pidfd);

@@ -38,7 +38,7 @@ enum {
 	LATE_MAX = 2 << 20,  /* more than the pipes and the channel of a done program can hold */
 };
 
-static void hear_init(struct cell *cell)
+void cell_hear_init(struct cell *cell)
 {
 	struct init_message message = { 0 };
 	int fd = -1;
@@ -65,7 +65,7 @@ static void start_clock(struct cell *cell)
 	cell->deadline_us = clock_us() + cell->task->spec->timeout_ms * 1000;
 }
 
-static void hear_gate(struct cell *cell)
+void cell_hear_gate(struct cell *cell)
 {
 	struct gate_message message = { 0 };
 	int fd = -1;
@@ -98,9 +98,9 @@ bool cell_collect(struct cell *cell)
 	if ((said[0].fd < 0 && said[1].fd < 0) || poll(said, COUNT_OF(said), 0) <= 0)
 		return false;
 	if (said[0].revents)
-		hear_init(cell);
+		cell_hear_init(cell);
 	if (said[1].revents)
-		hear_gate(cell);
+		cell_hear_gate(cell);
 	return true;
 }
 
@@ -113,7 +113,7 @@ int cell_await_workspace(struct cell *cell, struct err *err)
 		if (n == 0)
 			return err_set(err, ERR_BROKEN, "the cell was not raised in time");
 		if (n > 0)
-			hear_init(cell);
+			cell_hear_init(cell);
 		if (cell->status_fd < 0)
 			return cell_failure(cell, err);
 	}
@@ -324,7 +324,7 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 	if (fds[WAIT_LISTENER].revents)
 		answer_watched(cell);
 	if (fds[WAIT_GATE].revents)
-		hear_gate(cell);
+		cell_hear_gate(cell);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		if (fds[WAIT_OUT + stream].revents && pending_of(cell, stream)->len == 0)
 			read_stream(cell, stream);
@@ -340,7 +340,7 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 	if (fds[WAIT_STDIN].revents)
 		write_stdin(cell);
 	if (fds[WAIT_STATUS].revents)
-		hear_init(cell);
+		cell_hear_init(cell);
 }
 
 static void look_around(struct cell *cell)
@@ -485,10 +485,10 @@ static void drain(struct cell *cell)
 	/* init and payload may have spoken in the moment we killed them */
 	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };
 	while (cell->status_fd >= 0 && poll(&said, 1, 0) == 1)
-		hear_init(cell);
+		cell_hear_init(cell);
 	said.fd = cell->gate_fd;
 	while (cell->gate_fd >= 0 && poll(&said, 1, 0) == 1)
-		hear_gate(cell);
+		cell_hear_gate(cell);
 }
 
 int cell_open_gate(struct cell *cell, struct err *err)

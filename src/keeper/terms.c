@@ -9,7 +9,7 @@
 
 enum { STARTED_FDS = 4 };
 
-_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
+_Static_assert(LOAN_FD_ALL + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
 
 static void add_group(
 	const struct cgroup *group, struct loan_terms *terms, int *fds, size_t *fd_count)
@@ -37,28 +37,39 @@ static void let_go_of_streams(struct cell *cell)
 	own_close(&cell->channel_fd);
 }
 
-int terms_send(int conn_fd, struct cell *cell, bool is_warm)
+/* What every cell has, in whoever's hands. Returns how many descriptors there are. */
+static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
 {
-	struct loan_terms terms = { .form = cell->walls.form,
-		.is_warm = is_warm,
+	*terms = (struct loan_terms){ .form = cell->walls.form,
+		.is_turn = terms->is_turn,
 		.mode = cell->keeper->mode,
 		.has_workspace = cell->workspace.fd >= 0,
 		.is_ready = cell->is_ready,
 		.has_listener = cell->listener_fd >= 0 };
-	int fds[IO_FDS_MAX] = {
-		[LOAN_FD_TEMPLATE] = cell->keeper->template_fd,
-		[LOAN_FD_PAGE] = cell->page_fd,
-		[LOAN_FD_INIT] = cell->pidfd,
-		[LOAN_FD_STATUS] = cell->status_fd,
-		[LOAN_FD_GATE] = cell->gate_fd,
-	};
+	fds[LOAN_FD_TEMPLATE] = cell->keeper->template_fd;
+	fds[LOAN_FD_PAGE] = cell->page_fd;
+	fds[LOAN_FD_INIT] = cell->pidfd;
 	size_t fd_count = LOAN_FD_COUNT;
+	if (!terms->is_turn) {
+		fds[LOAN_FD_STATUS] = cell->status_fd;
+		fds[LOAN_FD_GATE] = cell->gate_fd;
+		fd_count = LOAN_FD_ALL;
+	}
 	if (cell->has_group)
-		add_group(&cell->group, &terms, fds, &fd_count);
-	if (terms.has_workspace)
+		add_group(&cell->group, terms, fds, &fd_count);
+	if (terms->has_workspace)
 		fds[fd_count++] = cell->workspace.fd;
-	if (terms.has_listener)
+	if (terms->has_listener)
 		fds[fd_count++] = cell->listener_fd;
+	return fd_count;
+}
+
+int terms_send(int conn_fd, struct cell *cell, bool is_warm)
+{
+	struct loan_terms terms = { 0 };
+	int fds[IO_FDS_MAX];
+	size_t fd_count = fill(cell, &terms, fds);
+	terms.is_warm = is_warm;
 	if (cell->walls.form == FORM_STARTED) {
 		fds[fd_count++] = cell->stdin_fd;
 		fds[fd_count++] = cell->out_fds[STREAM_OUT];
@@ -70,18 +81,39 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 	return r;
 }
 
-static bool is_sound(const struct loan_message *message, const struct loan_terms *terms,
-	const struct policy *policy)
+int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words)
+{
+	struct loan_terms terms = { .is_turn = true };
+	int fds[IO_FDS_MAX];
+	size_t fd_count = fill(cell, &terms, fds);
+	size_t len = strlen(words);
+	auto_free char *text = xcalloc(sizeof(terms) + len, 1);
+	memcpy(text, &terms, sizeof(terms));
+	memcpy(text + sizeof(terms), words, len);
+	return loan_send(conn_fd, LOAN_GRANTED, turn, text, sizeof(terms) + len, fds, fd_count);
+}
+
+static size_t fixed_count(const struct loan_terms *terms)
+{
+	return terms->is_turn ? LOAN_FD_COUNT : LOAN_FD_ALL;
+}
+
+static bool has_streams(const struct loan_terms *terms)
+{
+	return terms->form == FORM_STARTED && !terms->is_turn;
+}
+
+static bool is_sound(const struct loan_message *message, const struct loan_terms *terms)
 {
 	bool has_groups = terms->group_count > 0;
-	return (terms->form == policy->form || terms->form == FORM_GATE) &&
-	       terms->group_count <= CGROUP_FDS_MAX && terms->cgroup <= CGROUP_V2 &&
-	       has_groups == (terms->cgroup != CGROUP_NONE) && (has_groups || !terms->has_oom) &&
+	return terms->form < CELL_FORM_COUNT && terms->group_count <= CGROUP_FDS_MAX &&
+	       terms->cgroup <= CGROUP_V2 && has_groups == (terms->cgroup != CGROUP_NONE) &&
+	       (has_groups || !terms->has_oom) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
 	       (terms->is_ready || !terms->has_listener) &&
-	       message->fd_count == LOAN_FD_COUNT + terms->group_count + !!terms->has_oom +
+	       message->fd_count == fixed_count(terms) + terms->group_count + !!terms->has_oom +
 					    !!terms->has_workspace + !!terms->has_listener +
-					    (terms->form == FORM_STARTED ? STARTED_FDS : 0);
+					    (has_streams(terms) ? STARTED_FDS : 0);
 }
 
 static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds)
@@ -105,22 +137,25 @@ static int take_cell(
 	struct cell *cell, struct loan_message *message, const struct loan_terms *terms)
 {
 	int *fds = message->fds;
-	size_t at = LOAN_FD_GROUPS + terms->group_count + !!terms->has_oom;
+	size_t at = fixed_count(terms);
 	cell->page = zygote_map_page(fds[LOAN_FD_PAGE], sizeof(*cell->page));
 	cell->keeper->template =
 		zygote_map_page(fds[LOAN_FD_TEMPLATE], sizeof(*cell->keeper->template));
 	if (!cell->page || !cell->keeper->template)
 		return -1;
 	cell->pidfd = take_fd(&fds[LOAN_FD_INIT]);
-	cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
-	cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
-	take_group(cell, terms, &fds[LOAN_FD_GROUPS]);
+	if (!terms->is_turn) {
+		cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
+		cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
+	}
+	take_group(cell, terms, &fds[at]);
+	at += terms->group_count + !!terms->has_oom;
 	if (terms->has_workspace)
 		cell->workspace.fd = take_fd(&fds[at++]);
 	cell->is_ready = terms->is_ready;
 	if (terms->has_listener)
 		cell->listener_fd = take_fd(&fds[at++]);
-	if (terms->form == FORM_STARTED) {
+	if (has_streams(terms)) {
 		cell->stdin_fd = take_fd(&fds[at++]);
 		cell->out_fds[STREAM_OUT] = take_fd(&fds[at++]);
 		cell->out_fds[STREAM_ERR] = take_fd(&fds[at++]);
@@ -130,24 +165,49 @@ static int take_cell(
 	return 0;
 }
 
+static int refuse(struct err *err)
+{
+	return err_set(err, ERR_BROKEN,
+		"the keeper's answer makes no sense: are all programs of the same version?");
+}
+
+static int make_keeper(struct loan_message *message, const struct loan_terms *terms,
+	const struct spec *spec, bool has_full_proc, struct keeper **ret_keeper, struct err *err)
+{
+	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms->mode, spec);
+	keeper->is_warm = terms->is_warm;
+	keeper->parked = cell_new(keeper, spec, has_full_proc, (enum cell_form)terms->form);
+	if (take_cell(keeper->parked, message, terms) < 0) {
+		keeper_close(keeper);
+		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
+	}
+	*ret_keeper = keeper;
+	return 0;
+}
+
 int terms_take(struct loan_message *message, const struct policy *policy,
 	struct keeper **ret_keeper, struct err *err)
 {
 	struct loan_terms terms = { 0 };
 	if (message->len == sizeof(terms))
 		memcpy(&terms, message->text, sizeof(terms));
-	if (!is_sound(message, &terms, policy))
-		return err_set(err, ERR_BROKEN,
-			"the keeper's answer makes no sense: are all "
-			"programs of the same version?");
-	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms.mode, &policy->spec);
-	keeper->is_warm = terms.is_warm;
-	keeper->parked =
-		cell_new(keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
-	if (take_cell(keeper->parked, message, &terms) < 0) {
-		keeper_close(keeper);
-		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
-	}
-	*ret_keeper = keeper;
+	if (!is_sound(message, &terms) || terms.is_turn ||
+		(terms.form != policy->form && terms.form != FORM_GATE))
+		return refuse(err);
+	return make_keeper(message, &terms, &policy->spec, policy->has_full_proc, ret_keeper, err);
+}
+
+int terms_take_turn(struct loan_message *message, struct keeper **ret_keeper,
+	const char **ret_words, size_t *ret_len, struct err *err)
+{
+	const struct spec spec = { 0 };
+	struct loan_terms terms = { 0 };
+	if (message->len >= sizeof(terms))
+		memcpy(&terms, message->text, sizeof(terms));
+	if (!is_sound(message, &terms) || !terms.is_turn)
+		return refuse(err);
+	TRY(make_keeper(message, &terms, &spec, false, ret_keeper, err));
+	*ret_words = message->text + sizeof(terms);
+	*ret_len = message->len - sizeof(terms);
 	return 0;
 }

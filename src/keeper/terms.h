@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cell as it goes from its lender to who borrows it: numbers, and descriptors in this order; then
- * those of its groups, the one that tells of lost memory, the workspace, the listener of its
- * filter, and those of a program that was started: stdin, stdout, stderr, channel. */
+/* A cell as it goes from its lender to who borrows it, or has a turn in it: numbers, and descriptors
+ * in this order; then those of its groups, the one that tells of lost memory, the workspace, the
+ * listener of its filter, and those of a program that was started: stdin, stdout, stderr, channel. */
 #pragma once
 
 #include "keeper/cell.h"
@@ -11,10 +11,10 @@ enum loan_fd {
 	LOAN_FD_TEMPLATE = 0, /* its page */
 	LOAN_FD_PAGE,         /* the cell's */
 	LOAN_FD_INIT,         /* pidfd */
-	LOAN_FD_STATUS,
-	LOAN_FD_GATE,
 	LOAN_FD_COUNT,
-	LOAN_FD_GROUPS = LOAN_FD_COUNT,
+	LOAN_FD_STATUS = LOAN_FD_COUNT, /* these two not with a turn */
+	LOAN_FD_GATE,
+	LOAN_FD_ALL,
 };
 
 struct loan_terms {
@@ -28,11 +28,19 @@ struct loan_terms {
 	uint32_t has_workspace;
 	uint32_t is_ready; /* the payload has told at the gate that its walls stand */
 	uint32_t has_listener;
+	uint32_t is_turn;
 };
 
 /* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */
 int terms_send(int conn_fd, struct cell *cell, bool is_warm);
 
+/* Lets a client into a session's cell for one turn, with words about the session. 0 or -errno. */
+int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words);
+
 /* Makes a keeper with the cell that came, whose descriptors are taken from the message. */
 int terms_take(struct loan_message *message, const struct policy *policy,
 	struct keeper **ret_keeper, struct err *err);
+
+/* The same for a turn; *ret_words point into the message. */
+int terms_take_turn(struct loan_message *message, struct keeper **ret_keeper,
+	const char **ret_words, size_t *ret_len, struct err *err);

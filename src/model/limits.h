@@ -46,4 +46,5 @@ enum {
 	LIMIT_CONFIG_BYTES = 64 << 10,   /* one settings file */
 	LIMIT_CONFIG_DEPTH = 6,          /* levels of maps and lists in it */
 	LIMIT_CONFIG_NODES = 4096,       /* keys, lists and texts in it */
+	LIMIT_SESSIONS = 3000,           /* sessions held at once */
 };

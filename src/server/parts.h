@@ -21,6 +21,7 @@ enum {
 enum client_state {
 	CLIENT_SILENT = 0, /* has not said yet what it wants */
 	CLIENT_CURIOUS,    /* asked how things are; the keeper is being asked */
+	CLIENT_CALLING,    /* has a request for a session, and the keeper is not there yet */
 	CLIENT_WAITING,    /* asked for a cell and is in the queue */
 	CLIENT_RUNNING, /* was passed on: only its hang-up is of interest, and it is never read from
 			 */
@@ -35,7 +36,7 @@ struct client {
 	enum client_state state;
 	uint64_t key; /* whose: user and session */
 	int64_t deadline_us;
-	struct loan_message request; /* owned, while it waits */
+	struct loan_message request; /* owned, while it waits or calls */
 	uint32_t told;               /* how many it was told are before it */
 };
 
@@ -73,10 +74,11 @@ struct server {
 	int listen_fd, signal_fd; /* owned */
 	char path[SOCKET_PATH_MAX];
 	struct link link;
-	struct clients quiet;  /* silent and curious, the longest first */
+	struct clients quiet;  /* silent, curious and calling, the longest first */
 	struct clients served; /* waiting and running */
 	struct queue queue;
 	size_t running;
+	size_t sessions; /* that the keeper holds */
 	uint64_t lent, refused; /* since the start */
 	int64_t started_us;
 	int64_t idle_us;   /* since when nobody is here */
@@ -97,6 +99,10 @@ void client_refuse(struct client *client, enum err_code code, const char *fmt, .
 void client_drop(struct client *client);
 void client_set_state(struct client *client, enum client_state state);
 void client_run_late(struct server *server, int64_t now_us); /* those past their deadline */
+
+/* call.c */
+void call_take(struct client *client, struct loan_message *request); /* takes what it needs */
+void call_pass_all(struct server *server);
 
 /* admission.c */
 void admit_ask(struct client *client, struct loan_message *request); /* takes what it needs */

@@ -148,7 +148,7 @@ static int set_up(struct server *server, struct err *err)
 static bool is_deserted(const struct server *server)
 {
 	return server->settings.is_on_demand && server->is_ready && server->quiet.count == 0 &&
-	       server->served.count == 0;
+	       server->served.count == 0 && server->sessions == 0;
 }
 
 static int64_t idle_end_us(const struct server *server)

@@ -18,6 +18,7 @@ struct server_settings {
 	int64_t concurrency;     /* most loans at once */
 	int64_t queue;           /* most who wait for one */
 	int64_t parked;          /* most cells that stand ready */
+	int64_t sessions;        /* most sessions */
 	const char *warm;        /* borrowed; what does from the beginning */
 	int64_t idle_s;          /* on demand: leaves after so long without a client */
 	bool is_on_demand;

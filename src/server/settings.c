@@ -12,7 +12,7 @@
 #include "server/server.h"
 #include "wire/utf8.h"
 
-enum { IDLE_S = 300, QUEUE = 256, PARKED = 64, LOANS_PER_CPU = 4 };
+enum { IDLE_S = 300, QUEUE = 256, PARKED = 64, SESSIONS = 600, LOANS_PER_CPU = 4 };
 
 /* What each option sets; the words for it are in the table below. */
 static const struct number {
@@ -24,6 +24,7 @@ static const struct number {
 	{ "concurrency", offsetof(struct server_settings, concurrency), 1, LIMIT_LOANS },
 	{ "queue",       offsetof(struct server_settings, queue),       0, LIMIT_QUEUE },
 	{ "parked",      offsetof(struct server_settings, parked),      0, LIMIT_PARKED },
+	{ "sessions",    offsetof(struct server_settings, sessions),    0, LIMIT_SESSIONS },
 	{ "idle",        offsetof(struct server_settings, idle_s),      1, 30 * 86400 },
 	/* clang-format on */
 };
@@ -36,6 +37,7 @@ const struct server_option server_options[] = {
 	{ "concurrency", "N", "most cells lent at once [4 for each CPU]" },
 	{ "queue", "N", "most clients who wait for one; more are refused [256]" },
 	{ "parked", "N", "most cells that stand ready [64]" },
+	{ "sessions", "N", "most sessions held at once [600]" },
 	{ "warm", "NAME[=N],…",
 		"languages whose cells stand ready before anybody asks, and how many of each "
 		"[python=2]" },
@@ -54,6 +56,7 @@ void server_settings_init(struct server_settings *settings)
 		.concurrency = LOANS_PER_CPU * (is_known ? CPU_COUNT(&cpus) : 1),
 		.queue = QUEUE,
 		.parked = PARKED,
+		.sessions = SESSIONS,
 		.warm = "python",
 		.idle_s = IDLE_S,
 	};
