@@ -127,7 +127,8 @@ static int check_root(const struct spec *spec, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs) : 0;
 }
 
-static int make_from_language(
+/* The language of the code, and what is to be had for it here. */
+static int make_language(
 	struct spec *spec, struct making *making, struct result *result, struct err *err)
 {
 	TRY(choose_language(spec, &making->language, err));
@@ -142,6 +143,13 @@ static int make_from_language(
 			making->language.name, missing, spec->rootfs,
 			making->language.package ? making->language.package
 						 : making->language.name);
+	return 0;
+}
+
+static int make_from_language(
+	struct spec *spec, struct making *making, struct result *result, struct err *err)
+{
+	TRY(make_language(spec, making, result, err));
 	TRY(read_code(spec, &making->code, err));
 	making->has_code = true;
 	name_program(spec, making);
@@ -345,6 +353,69 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 	making_done(&making);
 	result_done(&result);
 	return r;
+}
+
+/* A guest is a session's as well; a runner that was started to wait for a run is not. */
+static int make_session(
+	struct spec *spec, struct making *making, struct engine_session *session, struct err *err)
+{
+	struct result result;
+	const struct places places = { .runtime = RUNTIME_DIR };
+	const struct language *language = &making->language;
+	result_init(&result);
+	int r = make_language(spec, making, &result, err);
+	result_done(&result);
+	TRY(r);
+	if (language->session.count == 0)
+		return err_set(err, ERR_INVALID,
+			"there are no sessions for %s; hotcell run executes it", language->name);
+	if (language->dir)
+		making->runtime = xstrdup(language->dir);
+	TRY(stand_choose(language, spec, making->runtime, "", 0, &making->stand, err));
+	if (making->stand.form == FORM_STARTED)
+		stand_done(&making->stand);
+	(void)snprintf(session->language, sizeof(session->language), "%.31s", language->name);
+	session->points = language->points ? xstrdup(language->points) : NULL;
+	language_fill(&language->session, &places, &session->argv);
+	const struct policy policy = { .spec = *spec,
+		.runtime = making->runtime,
+		.form = making->stand.form,
+		.standing = making->stand.argv,
+		.has_full_proc = needs_full_proc(spec, language) };
+	session->policy = policy_to_json(&policy);
+	return session->policy ? 0 : err_set(err, ERR_INVALID, "a path of the policy is not UTF-8");
+}
+
+int engine_session(struct spec *spec, struct engine_session *ret_session, struct err *err)
+{
+	struct making making = { .build_fd = -1 };
+	*ret_session = (struct engine_session){ 0 };
+	int r = check_root(spec, err);
+	if (r == 0)
+		r = make_session(spec, &making, ret_session, err);
+	making_done(&making);
+	if (r < 0)
+		engine_session_done(ret_session);
+	return r;
+}
+
+void engine_session_done(struct engine_session *session)
+{
+	free(session->policy);
+	free(session->points);
+	strings_done(&session->argv);
+	*session = (struct engine_session){ 0 };
+}
+
+void engine_explain(const struct spec *spec, const char *name, const char *code, size_t code_len,
+	struct result *result)
+{
+	const struct analysis_input input = { .language = result->language,
+		.program = name,
+		.code = code,
+		.code_len = code_len,
+		.spec = spec };
+	explain(&input, result);
 }
 
 void engine_clean(struct engine_rest *rest)

@@ -77,6 +77,23 @@ void engine_language_names(
  * has cells of it stand ready. */
 int engine_policy(struct spec *spec, char **ret_text, struct err *err);
 
+/* What a session for a spec is made with. */
+struct engine_session {
+	char *policy;        /* owned; of its cell, as text */
+	struct strings argv; /* starts its runner where that does not stand ready */
+	char language[32];
+	char *points; /* owned; as in the language's definition, or NULL */
+};
+
+/* The spec, which names no code, receives the language's defaults. */
+int engine_session(struct spec *spec, struct engine_session *ret_session, struct err *err);
+void engine_session_done(struct engine_session *session);
+
+/* What a result of a session means for the person who asked, as engine_run() tells it of a run.
+ * `name` is what the code's file is called in a trace. */
+void engine_explain(const struct spec *spec, const char *name, const char *code, size_t code_len,
+	struct result *result);
+
 /* The version that `language` reports here, asked in a cell of `spec`'s root file system and
  * remembered. False when it cannot be had. */
 bool engine_version(

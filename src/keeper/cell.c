@@ -62,7 +62,7 @@ struct cell *cell_new(
 	return cell;
 }
 
-static void assign(struct cell *cell, const struct task *task, struct result *result)
+void cell_assign(struct cell *cell, const struct task *task, struct result *result)
 {
 	cell->task = task;
 	cell->result = result;
@@ -290,13 +290,10 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 	return 0;
 }
 
-/* What the program will be given, ready to go through the gate. */
-static int make_delivery(struct cell *cell, struct err *err)
+int cell_make_streams(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
 	int *stdio = &cell->delivery[GATE_FD_STDIN];
-	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
-		&cell->delivery[GATE_FD_JOB], err));
 	TRY(open_stdin(cell, err));
 	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
 	if (!task->is_build)
@@ -308,6 +305,15 @@ static int make_delivery(struct cell *cell, struct err *err)
 	if (!task->ear.hear)
 		return 0;
 	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
+}
+
+/* What the program will be given, ready to go through the gate. */
+static int make_delivery(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
+	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
+		&cell->delivery[GATE_FD_JOB], err));
+	return cell_make_streams(cell, err);
 }
 
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
@@ -494,7 +500,7 @@ static int feed(struct cell *cell, struct err *err)
 }
 
 /* The template's steps were written on its own page, the cell's on this one. */
-static void join_reports(const struct cell *cell, struct report *report)
+void cell_report(const struct cell *cell, struct report *report)
 {
 	const struct report *template = &cell->keeper->template->base.report;
 	*report = cell->page ? cell->page->report : (struct report){ 0 };
@@ -534,7 +540,7 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 		r = feed(cell, err);
 	if (r == 0)
 		r = cell_supervise(cell, err);
-	join_reports(cell, report);
+	cell_report(cell, report);
 	TRY(r);
 	cell_describe(cell, report);
 	if (cell->exec_errno != 0)
@@ -609,7 +615,7 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	if (!keeper->last)
 		return err_set(err, ERR_BROKEN, "a borrowed cell is for one run");
 	result->is_warm = keeper->last->page != NULL && (keeper->loan_fd < 0 || keeper->is_warm);
-	assign(keeper->last, task, result);
+	cell_assign(keeper->last, task, result);
 	if (task->outlet.begun)
 		task->outlet.begun(task->outlet.context);
 	result->runtime = "local";

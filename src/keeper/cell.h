@@ -61,12 +61,26 @@ struct walls {
 	enum cell_form form;
 };
 
+/* A turn of ours in a session's cell. */
+struct turn {
+	int fd; /* borrowed; to the keeper */
+	struct buf *frames;
+	size_t said; /* of the frames, so far */
+	struct turn_end end;
+	int wait_status;
+	bool is_oom;
+	bool is_over;                /* the keeper says so */
+	struct cgroup_usage earlier; /* before the turn */
+	int64_t next_sample_us;
+};
+
 /* Neither on the stack nor cleared: a page that is not touched costs nothing. */
 enum { CELL_CHUNK = 65536, STDIN_CHUNK = 16384 };
 
 struct cell {
 	struct walls walls;
 	const struct task *task; /* NULL while it is parked */
+	struct turn *turn;       /* borrowed; NULL: not a session's cell */
 	struct keeper *keeper;
 	struct result *result;
 	struct cell_page *page; /* owned */
@@ -132,6 +146,21 @@ int cell_send_job(struct cell *cell, struct err *err);
 
 /* supervise.c: from the gate's GO to the death of the cell's last process. */
 int cell_supervise(struct cell *cell, struct err *err);
+
+/* supervise.c: one round of the watch: waits until something happens, and sees to it. */
+int cell_watch(struct cell *cell, struct err *err);
+
+/* supervise.c: takes what is left in pipes and channel. */
+void cell_drain(struct cell *cell);
+
+/* turn.c: hears the keeper of a session, and says the next part of what its runner is to hear. */
+void turn_hear(struct cell *cell);
+void turn_say(struct cell *cell);
+
+/* cell.c: makes streams and channel; the program's ends are in cell->delivery. */
+int cell_make_streams(struct cell *cell, struct err *err);
+void cell_assign(struct cell *cell, const struct task *task, struct result *result);
+void cell_report(const struct cell *cell, struct report *report);
 
 /* supervise.c: sends what is to be delivered. The gate opens in advance: the payload passes it once
  * its own walls and init's are up. */

@@ -66,6 +66,7 @@ struct cgroup_usage {
 };
 
 void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage);
+void cgroup_reset_peak(const struct cgroup *group); /* of memory, where that can be had */
 int64_t cgroup_cpu_us(const struct cgroup *group);
 int64_t cgroup_memory(const struct cgroup *group); /* now, in bytes; -1: not known */
 

@@ -50,6 +50,8 @@ struct heard {
 	bool is_nonsense; /* the runner is not heard any more */
 	bool is_done;     /* the program has ended, with this exit code */
 	int exit_code;
+	bool is_interrupted; /* because somebody interrupted it */
+	int64_t waited_us;   /* for a person: the deadline does not count it */
 };
 
 /* Who hears what the cell's runner says. `hear` gets one message; what it appends to `pending`
@@ -156,3 +158,37 @@ int build_save(int build_fd, int dir_fd, const char *name, struct err *err);
 
 /* Raises a cell that runs nothing, going past steps that fail, and reports each of them. */
 int keeper_probe(struct report *report, enum jail_mode *ret_mode, struct err *err);
+
+/* ---- turns in a session that another keeper holds -----------------------------------------------
+ */
+
+/* Whether it can be the name of a session or of a point. */
+bool session_name_is_sound(const char *name);
+
+struct turn_wish {
+	int conn_fd;        /* to the daemon, or to the keeper it passed us on to */
+	const char *ask;    /* JSON: what is asked for there */
+	struct buf *frames; /* for the runner; what is added while the turn lasts goes to it too */
+	int64_t grace_ms;   /* from an interrupt to the end */
+	/* The turn is ours; `words`, JSON, tell of the session. Settles the task's spec. */
+	int (*granted)(void *context, const char *words, size_t len, struct err *err);
+	void *context;
+};
+
+/* How it went with the session. */
+struct turn_end {
+	bool was_interrupted; /* by us: the time or another limit was over, or it was not wanted */
+	bool has_died;        /* the session's process ended with the turn */
+	char why[192];
+	bool is_back; /* and it was brought back to this point */
+	uint32_t back_id;
+	char back_name[68];
+};
+
+/* Takes one turn: like keeper_run(), but the cell lives on. -1: nothing was run. */
+int keeper_take_turn(const struct turn_wish *wish, const struct task *task,
+	struct turn_end *ret_end, struct result *result, struct err *err);
+
+/* The session's files, as far as the asker gave some: copies spec->files into the workspace that
+ * came with a new session. */
+int keeper_fill_workspace(int workspace_fd, const struct spec *spec, struct err *err);

@@ -59,8 +59,8 @@ struct lender {
 	struct source listener, signals;
 	struct source session_events;
 	struct sessions *sessions; /* owned */
-	struct source *daemons; /* owned, as the rest */
-	struct source *loans;   /* lent, or dying */
+	struct source *daemons;    /* owned, as the rest */
+	struct source *loans;      /* lent, or dying */
 	struct pool *pools;
 	size_t pool_count, loan_count;
 	int64_t next_look_us;
@@ -243,8 +243,8 @@ static void answer_info(struct lender *lender, int fd)
 	json_put(json, "pid", json_object_new_int64(getpid()));
 	json_put(json, "parked", json_object_new_int64((int64_t)parked_count(lender)));
 	json_put(json, "lent", json_object_new_int64((int64_t)lender->loan_count));
-	json_put(json, "sessions",
-		json_object_new_int64((int64_t)sessions_count(lender->sessions)));
+	json_put(
+		json, "sessions", json_object_new_int64((int64_t)sessions_count(lender->sessions)));
 	json_put(json, "pools", pools);
 	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
 		(void)json_object_array_add(pools, describe_pool(pool));
@@ -289,8 +289,7 @@ static void tell_daemons(void *context, size_t count)
 		(void)loan_send(daemon->fd, LOAN_SESSION, (uint32_t)count, NULL, 0, NULL, 0);
 }
 
-static struct pool *pool_for_session(
-	void *context, const char *text, size_t len, struct err *err)
+static struct pool *pool_for_session(void *context, const char *text, size_t len, struct err *err)
 {
 	return find_pool(context, text, len, err);
 }

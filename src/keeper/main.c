@@ -50,7 +50,8 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 				"--linger", optarg, 0, LINGER_MAX, &options->linger_seconds, err));
 		else
 			return err_set(err, ERR_INVALID,
-				"usage: hotcell-keeper --socket PATH [--parked N] [--sessions N] [--linger SEC]");
+				"usage: hotcell-keeper --socket PATH [--parked N] [--sessions N] "
+				"[--linger SEC]");
 	}
 	if (!options->socket || optind < argc)
 		return err_set(err, ERR_INVALID,

@@ -87,8 +87,8 @@ bool session_name_is_sound(const char *name)
 	       name[0] != '-' && name[0] != '.';
 }
 
-static int refuse_type(const char *key, const char *wanted, struct json_object *value,
-	struct err *err)
+static int refuse_type(
+	const char *key, const char *wanted, struct json_object *value, struct err *err)
 {
 	return err_set(err, ERR_INVALID, "request: '%s' must be %s, not %s", key, wanted,
 		json_kind(value));
@@ -109,8 +109,8 @@ static int read_name(struct json_object *value, const char *key, char *name, str
 	return 0;
 }
 
-static int read_point(
-	struct json_object *value, const char *key, struct session_request *request, struct err *err)
+static int read_point(struct json_object *value, const char *key, struct session_request *request,
+	struct err *err)
 {
 	if (json_object_is_type(value, json_type_string))
 		return read_name(value, key, request->point, err);
@@ -136,8 +136,8 @@ static int read_word(struct json_object *value, const char *key, const char *con
 		utf8_line(text ? text : "null", quote, sizeof(quote)));
 }
 
-static int read_strings(struct json_object *value, const struct part *part, struct strings *list,
-	struct err *err)
+static int read_strings(
+	struct json_object *value, const struct part *part, struct strings *list, struct err *err)
 {
 	if (!json_object_is_type(value, json_type_array))
 		return refuse_type(part->key, "an array of strings", value, err);
@@ -195,8 +195,8 @@ static int read_part(struct session_request *request, const struct part *part,
 		return read_point(value, part->key, request, err);
 	case PART_LANGUAGE:
 		TRY(read_name(value, part->key, request->point, err));
-		(void)snprintf(request->language, sizeof(request->language), "%.31s",
-			request->point);
+		(void)snprintf(
+			request->language, sizeof(request->language), "%.31s", request->point);
 		request->point[0] = '\0';
 		return 0;
 	case PART_TEXT:
@@ -253,8 +253,8 @@ static int check(const struct session_request *request, struct err *err)
 		return err_set(err, ERR_INVALID, "request: 'verb' is missing");
 	if (needs_session[request->verb] && !request->session[0])
 		return err_set(err, ERR_INVALID, "request: 'session' is missing");
-	if (request->verb == VERB_NEW && (!request->policy || request->argv.count == 0 ||
-						 !request->language[0]))
+	if (request->verb == VERB_NEW &&
+		(!request->policy || request->argv.count == 0 || !request->language[0]))
 		return err_set(err, ERR_INVALID,
 			"request: a new session needs 'policy', 'language' and 'argv'");
 	if (request->verb == VERB_ROLLBACK && !request->point[0] && request->point_id == 0)

@@ -48,13 +48,13 @@ extern const char *const session_memory_names[SESSION_MEMORY_COUNT + 1];
 
 struct session_request {
 	enum session_verb verb;
-	char session[SESSION_NAME_BYTES + 1];  /* empty: none was named */
-	char name[SESSION_NAME_BYTES + 1];     /* of a new session */
-	char point[SESSION_NAME_BYTES + 1];    /* empty: none was named */
-	uint32_t point_id;                     /* 0: none */
+	char session[SESSION_NAME_BYTES + 1]; /* empty: none was named */
+	char name[SESSION_NAME_BYTES + 1];    /* of a new session */
+	char point[SESSION_NAME_BYTES + 1];   /* empty: none was named */
+	uint32_t point_id;                    /* 0: none */
 	char language[SESSION_LANGUAGE_BYTES + 1];
 	enum session_memory memory;
-	char *policy;        /* owned */
+	char *policy; /* owned */
 	size_t policy_len;
 	char *limits;        /* owned; JSON text of an object, as it will be told */
 	struct strings argv; /* starts the runner */

@@ -17,8 +17,8 @@ struct scribe_order {
 };
 
 /* Told when an order was carried out, or could not be. */
-typedef void scribe_told(void *context, int r, const struct snapshot_report *report,
-	const struct err *err);
+typedef void scribe_told(
+	void *context, int r, const struct snapshot_report *report, const struct err *err);
 
 enum { SCRIBES_MAX = 4 };
 

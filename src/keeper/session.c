@@ -135,7 +135,8 @@ void session_end(struct session *session, const char *fmt, ...)
 		sessions->host.changed(sessions->host.context, sessions->count);
 }
 
-/* ---- the clock -------------------------------------------------------------------------------- */
+/* ---- the clock --------------------------------------------------------------------------------
+ */
 
 static int64_t idle_end_us(const struct session *session)
 {
@@ -154,8 +155,8 @@ static bool tick_session(struct session *session, int64_t now_us)
 		session_end(session, "its lifetime of %lld s was over (--lifetime)",
 			(long long)session->lifetime_s);
 	else if (idle_end_us(session) <= now_us)
-		session_end(session, "nobody used it for %lld s (--idle)",
-			(long long)session->idle_s);
+		session_end(
+			session, "nobody used it for %lld s (--idle)", (long long)session->idle_s);
 	else
 		return true;
 	return false;
@@ -195,7 +196,8 @@ int sessions_tick(struct sessions *sessions)
 	return (int)((left_us + 999) / 1000);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------ */
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
 
 int sessions_open(const struct sessions_host *host, struct sessions **ret_sessions, struct err *err)
 {

@@ -3,13 +3,13 @@
  * Sessions, as the keeper holds them.
  *
  * A session has a live process, its runner, in a cell. Sessions that were branched off one another
- * share a cell: they are a family, have one /home/user among them and are served one at a time. What
- * needs the cell for itself is an errand: a turn of a client, a checkpoint, a rollback, a branch. A
- * family has at most one under way; turns that may wait do so in order, everything else is refused
- * while one is. Verbs that only look or end something are no errands and never wait.
+ * share a cell: they are a family, have one /home/user among them and are served one at a time.
+ * What needs the cell for itself is an errand: a turn of a client, a checkpoint, a rollback, a
+ * branch. A family has at most one under way; turns that may wait do so in order, everything else
+ * is refused while one is. Verbs that only look or end something are no errands and never wait.
  *
- * Nothing here waits for a cell: an errand is driven on by what happens, the runner's words on its line,
- * init's word that a process ended, a scribe's that files are copied, and the clock.
+ * Nothing here waits for a cell: an errand is driven on by what happens, the runner's words on its
+ * line, init's word that a process ended, a scribe's that files are copied, and the clock.
  */
 #pragma once
 
@@ -28,7 +28,8 @@ enum {
 	SESSION_CALLERS = 4096,
 };
 
-/* ---- the front, for the lender ----------------------------------------------------------------- */
+/* ---- the front, for the lender -----------------------------------------------------------------
+ */
 
 struct sessions_host {
 	size_t most; /* sessions at once */
@@ -40,7 +41,8 @@ struct sessions_host {
 
 struct sessions;
 
-int sessions_open(const struct sessions_host *host, struct sessions **ret_sessions, struct err *err);
+int sessions_open(
+	const struct sessions_host *host, struct sessions **ret_sessions, struct err *err);
 void sessions_close(struct sessions *sessions); /* ends them all */
 
 /* Readable when there is something to do: then sessions_serve(). */
@@ -55,7 +57,8 @@ void sessions_take(struct sessions *sessions, struct loan_message *message);
 
 size_t sessions_count(const struct sessions *sessions);
 
-/* ---- what the files of this share -------------------------------------------------------------- */
+/* ---- what the files of this share --------------------------------------------------------------
+ */
 
 struct session;
 struct family;
@@ -66,19 +69,19 @@ struct runner {
 	struct family *family;
 	struct session *session; /* whose live process it is, or whose point's */
 	struct point *point;     /* NULL: it is the live one, or being born */
-	struct errand *birth;       /* the errand that made it, until it has spoken; else NULL */
+	struct errand *birth;    /* the errand that made it, until it has spoken; else NULL */
 	struct watch watch;
-	int fd;     /* owned; our end of the line */
-	int pidfd;  /* owned; -1 until it has spoken */
-	pid_t pid;  /* of the host */
+	int fd;         /* owned; our end of the line */
+	int pidfd;      /* owned; -1 until it has spoken */
+	pid_t pid;      /* of the host */
 	int32_t number; /* in the cell */
 	int slot;       /* in the cell's table of those watched; -1 */
 };
 
 struct point {
-	struct point *next; /* the newest first */
-	uint32_t id;        /* of the copy of its files too */
-	uint32_t parent;    /* the point its state came from; 0: none */
+	struct point *next;                /* the newest first */
+	uint32_t id;                       /* of the copy of its files too */
+	uint32_t parent;                   /* the point its state came from; 0: none */
 	char name[SESSION_NAME_BYTES + 1]; /* empty: none */
 	bool is_automatic;
 	uint64_t execution; /* how many had been before it */
@@ -116,7 +119,7 @@ struct session {
 
 enum errand_kind {
 	ERRAND_NONE = 0,
-	ERRAND_START,      /* a new session is on its way */
+	ERRAND_START, /* a new session is on its way */
 	ERRAND_TURN,
 	ERRAND_CHECKPOINT,
 	ERRAND_ROLLBACK,
@@ -148,8 +151,8 @@ struct errand {
 	uint32_t number;
 	unsigned int pending; /* answers that are awaited */
 	bool has_failed;
-	bool is_copy_lost; /* it hung up; the original may still say why */
-	struct err err;    /* why it failed */
+	bool is_copy_lost;                 /* it hung up; the original may still say why */
+	struct err err;                    /* why it failed */
 	char name[SESSION_NAME_BYTES + 1]; /* of the point or the branch */
 	struct point *point;               /* gone back to */
 	uint32_t id;                       /* of the point being made */
@@ -172,8 +175,8 @@ struct family {
 	struct session *members;
 	struct session *in_place; /* whose files are at /home/user; NULL: nobody's who lives */
 	uint32_t last_id;         /* of a copy of files */
-	struct errand *errand;          /* owned; under way */
-	struct errand *waiting;      /* owned; in order */
+	struct errand *errand;    /* owned; under way */
+	struct errand *waiting;   /* owned; in order */
 	int64_t oom_kills;        /* that are known */
 	int denied_calls;         /* between turns */
 	bool is_dying;
@@ -229,8 +232,9 @@ struct json_object *point_describe(const struct point *point, bool is_whole);
 /* session_family.c */
 int family_open(struct sessions *sessions, const struct session_request *request,
 	struct family **ret_family, struct runner **ret_runner, bool *ret_is_warm, struct err *err);
-void family_end(struct family *family);  /* nobody is left in it */
-void family_free(struct family *family); /* waits for its death, where it is not dead yet */
+void family_settle(struct family *family); /* its program has begun: takes what it needs to know */
+void family_end(struct family *family);    /* nobody is left in it */
+void family_free(struct family *family);   /* waits for its death, where it is not dead yet */
 void family_watch_calls(struct family *family, bool is_ours); /* who answers forbidden calls */
 struct runner *runner_new(struct family *family, int fd); /* takes fd; NULL: cannot be watched */
 void runner_free(struct runner *runner);                  /* ends its process */
@@ -240,7 +244,8 @@ void runner_signal(const struct runner *runner, int signal);
 /* session_job.c */
 struct errand *errand_new(enum errand_kind kind, struct session *session, struct caller *caller);
 void errand_free(struct errand *errand);
-int errand_submit(struct errand *errand, bool waits, bool is_forced, struct err *err); /* takes errand on 0 */
+int errand_submit(
+	struct errand *errand, bool waits, bool is_forced, struct err *err); /* takes errand on 0 */
 void errand_next(struct family *family);
 void errand_hear(struct runner *runner, const struct line_word *word);
 void errand_lose_live(struct session *session, const char *why, int wait_status, bool does_recover);
@@ -249,8 +254,9 @@ void errand_interrupt(struct errand *errand, int64_t now_us);
 void errand_tick(struct errand *errand, int64_t now_us);
 int64_t errand_due_us(const struct errand *errand);
 void errand_drop_of(struct session *session, const char *why); /* it ended */
-void errand_answer(struct errand *errand, struct json_object *answer, int fd); /* takes both; it is over */
-void errand_fail(struct errand *errand);                                       /* the same, with errand->err */
+void errand_answer(
+	struct errand *errand, struct json_object *answer, int fd); /* takes both; it is over */
+void errand_fail(struct errand *errand);                            /* the same, with errand->err */
 void errand_set_deadline(struct errand *errand, int64_t at_us);
 void errand_run_turn(struct errand *errand);
 void errand_take_answer(struct errand *errand); /* one of those it waited for */

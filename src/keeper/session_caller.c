@@ -64,7 +64,8 @@ void caller_drop(struct caller *caller)
 	free(caller);
 }
 
-/* ---- verbs that are answered at once ----------------------------------------------------------- */
+/* ---- verbs that are answered at once -----------------------------------------------------------
+ */
 
 static const struct tomb *find_tomb(const struct sessions *sessions, const char *name)
 {
@@ -92,7 +93,8 @@ static int find(struct caller *caller, const struct session_request *request,
 	const struct tomb *tomb = find_tomb(caller->sessions, name);
 	if (!tomb)
 		return err_set(err, ERR_MISSING,
-			"there is no session '%s'; hotcell session list shows those there are", name);
+			"there is no session '%s'; hotcell session list shows those there are",
+			name);
 	return err_set(err, ERR_MISSING, "session '%s' ended %lld s ago: %s", name,
 		(long long)(time(NULL) - tomb->when), tomb->why);
 }
@@ -144,7 +146,8 @@ static void kill_session(struct caller *caller, struct session *session)
 	session_end(session, "it was killed");
 }
 
-/* ---- verbs that are errands ----------------------------------------------------------------------- */
+/* ---- verbs that are errands
+ * ----------------------------------------------------------------------- */
 
 static int make_name(struct sessions *sessions, const char *wanted, char *name, struct err *err)
 {

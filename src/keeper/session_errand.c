@@ -97,7 +97,8 @@ void errand_set_deadline(struct errand *errand, int64_t at_us)
 	sessions_due(errand->family->sessions, at_us);
 }
 
-/* ---- turns ------------------------------------------------------------------------------------ */
+/* ---- turns ------------------------------------------------------------------------------------
+ */
 
 static void grant(struct errand *errand)
 {
@@ -160,7 +161,8 @@ static void tell_death(struct errand *errand, const char *why, int wait_status, 
 	leave_caller(errand);
 }
 
-/* ---- beginning -------------------------------------------------------------------------------- */
+/* ---- beginning --------------------------------------------------------------------------------
+ */
 
 static void begin_main(struct errand *errand)
 {
@@ -192,7 +194,8 @@ static void are_files_back(
 	(void)report;
 	if (r < 0) {
 		errand->err = *err;
-		(void)err_wrap(&errand->err, "bring back the files of session '%s'", errand->session->name);
+		(void)err_wrap(&errand->err, "bring back the files of session '%s'",
+			errand->session->name);
 		errand_fail(errand);
 		return;
 	}
@@ -245,8 +248,8 @@ static void exchange_files(struct errand *errand)
 	const struct scribe_order order = {
 		.work = SCRIBE_TAKE, .id = errand->id, .previous = family->in_place->base
 	};
-	scribes_order(&family->sessions->scribes, &family->cell->workspace, &order,
-		are_files_aside, errand);
+	scribes_order(&family->sessions->scribes, &family->cell->workspace, &order, are_files_aside,
+		errand);
 }
 
 static void begin(struct errand *errand)
@@ -301,9 +304,9 @@ static int refuse_busy(const struct errand *errand, const struct session *wanted
 	return err_set(err, ERR_BUSY,
 		"session '%s' is busy%s: it is being %s for %d s; wait for it with --wait",
 		wanted->name, whose,
-		errand->kind == ERRAND_START	    ? "started"
+		errand->kind == ERRAND_START      ? "started"
 		: errand->kind == ERRAND_ROLLBACK ? "rolled back"
-					    : "copied",
+						  : "copied",
 		seconds);
 }
 
@@ -352,7 +355,8 @@ int errand_submit(struct errand *errand, bool waits, bool is_forced, struct err 
 	return r;
 }
 
-/* ---- what the runner says --------------------------------------------------------------------- */
+/* ---- what the runner says ---------------------------------------------------------------------
+ */
 
 static void take_notes(struct errand *errand, const struct line_word *word)
 {
@@ -361,8 +365,8 @@ static void take_notes(struct errand *errand, const struct line_word *word)
 	if (!errand->notes)
 		errand->notes = json_object_new_array();
 	for (size_t i = 0; i < json_object_array_length(word->notes); i++)
-		(void)json_object_array_add(errand->notes,
-			json_object_get(json_object_array_get_idx(word->notes, i)));
+		(void)json_object_array_add(
+			errand->notes, json_object_get(json_object_array_get_idx(word->notes, i)));
 }
 
 /* One of the answers that a copy or a point waits for. */
@@ -446,6 +450,7 @@ static void become_ready(struct errand *errand, struct runner *runner, pid_t pid
 		return;
 	}
 	session->is_started = true;
+	family_settle(errand->family);
 	errand_answer(errand, session_describe(session, true),
 		errand->wants_workspace ? errand->family->cell->workspace.fd : -1);
 }
@@ -471,7 +476,8 @@ static void hear_live(struct session *session, const struct line_word *word)
 		become_ready(errand, session->live, word->pid);
 		return;
 	}
-	if (word->kind == LINE_IDLE && is_number && errand->kind == ERRAND_TURN && errand->phase == PHASE_RUN) {
+	if (word->kind == LINE_IDLE && is_number && errand->kind == ERRAND_TURN &&
+		errand->phase == PHASE_RUN) {
 		end_turn(errand);
 		return;
 	}
@@ -502,7 +508,8 @@ void errand_hear(struct runner *runner, const struct line_word *word)
 		hear_live(runner->session, word);
 }
 
-/* ---- losses ----------------------------------------------------------------------------------- */
+/* ---- losses -----------------------------------------------------------------------------------
+ */
 
 static struct point *newest_whole(const struct session *session)
 {
@@ -521,7 +528,8 @@ static bool is_rollback_next(const struct session *session)
 void errand_lose_live(struct session *session, const char *why, int wait_status, bool does_recover)
 {
 	struct family *family = session->family;
-	struct errand *errand = family->errand && family->errand->session == session ? family->errand : NULL;
+	struct errand *errand =
+		family->errand && family->errand->session == session ? family->errand : NULL;
 	struct point *back = does_recover ? newest_whole(session) : NULL;
 	bool is_back_asked = is_rollback_next(session);
 	bool is_turn = errand && errand->kind == ERRAND_TURN;
@@ -529,7 +537,8 @@ void errand_lose_live(struct session *session, const char *why, int wait_status,
 	if (is_turn)
 		tell_death(errand, why, wait_status, is_oom, is_back_asked ? NULL : back);
 	if (!is_turn && errand && errand->kind != ERRAND_ROLLBACK && (back || is_back_asked))
-		back = NULL, is_back_asked = false; /* an errand in the middle of the process's state */
+		back = NULL,
+		is_back_asked = false; /* an errand in the middle of the process's state */
 	if (!back && !is_back_asked) {
 		session_end(session, "%s", why);
 		return;
@@ -624,7 +633,8 @@ void errand_drop_of(struct session *session, const char *why)
 		family_watch_calls(family, true);
 	} else if (errand->caller) {
 		if (errand->kind == ERRAND_START)
-			(void)err_set(&err, ERR_BROKEN, "the session could not be started: %s", why);
+			(void)err_set(
+				&err, ERR_BROKEN, "the session could not be started: %s", why);
 		caller_refuse(errand->caller, &err);
 	}
 	errand_free(errand);

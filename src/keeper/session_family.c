@@ -17,7 +17,8 @@
 #include "keeper/session.h"
 #include "keeper/watch.h"
 
-/* ---- runners ---------------------------------------------------------------------------------- */
+/* ---- runners ----------------------------------------------------------------------------------
+ */
 
 static void hear_line(void *context, uint32_t events)
 {
@@ -61,8 +62,7 @@ static void enlist(struct runner *runner)
 		if (orders->watched[i] == 0)
 			runner->slot = i;
 	if (runner->slot >= 0)
-		__atomic_store_n(
-			&orders->watched[runner->slot], runner->number, __ATOMIC_RELEASE);
+		__atomic_store_n(&orders->watched[runner->slot], runner->number, __ATOMIC_RELEASE);
 }
 
 void runner_free(struct runner *runner)
@@ -106,7 +106,8 @@ static long last_number(const char *text, const char *key)
 }
 
 /* The kernel says who spoke, but by the time we look the number may be another's. Whose parent is
- * the cell's init belongs to the cell, and one that lives after we looked is the one we looked at. */
+ * the cell's init belongs to the cell, and one that lives after we looked is the one we looked at.
+ */
 int runner_meet(struct runner *runner, pid_t pid)
 {
 	char path[64];
@@ -131,7 +132,8 @@ int runner_meet(struct runner *runner, pid_t pid)
 	return 0;
 }
 
-/* ---- how processes end ------------------------------------------------------------------------ */
+/* ---- how processes end ------------------------------------------------------------------------
+ */
 
 /* How many were killed for want of memory since we last looked. */
 static bool has_lost_memory(struct family *family)
@@ -153,8 +155,7 @@ static void describe_end(int status, bool is_oom, char *why, size_t size)
 		(void)snprintf(why, size, "its process was ended by signal %d (%s)",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		(void)snprintf(
-			why, size, "its process left with status %d", WEXITSTATUS(status));
+		(void)snprintf(why, size, "its process left with status %d", WEXITSTATUS(status));
 }
 
 static void take_end(struct family *family, int32_t number, int status)
@@ -179,7 +180,8 @@ static void take_end(struct family *family, int32_t number, int status)
 static void lose_cell(struct family *family)
 {
 	struct err err = { 0 };
-	const char *name = family->cell->exec_errno != 0 ? strerror(family->cell->exec_errno) : NULL;
+	const char *name =
+		family->cell->exec_errno != 0 ? strerror(family->cell->exec_errno) : NULL;
 	loop_remove(&family->sessions->loop, &family->status);
 	family->is_dying = true;
 	if (name)
@@ -253,7 +255,17 @@ static void hear_gate(void *context, uint32_t events)
 		family->gate.fd = -1;
 }
 
-/* ---- from a request to a cell, and its end ---------------------------------------------------- */
+void family_settle(struct family *family)
+{
+	while (cell_collect(family->cell))
+		;
+	if (family->cell->gate_fd < 0)
+		family->gate.fd = -1;
+	start_listening(family);
+}
+
+/* ---- from a request to a cell, and its end ----------------------------------------------------
+ */
 
 /* Given directories are mapped to one user when they are mounted: as root, a session with any has a
  * zygote of its own. An interpreter just for it would take longer than it gains. */
@@ -263,14 +275,14 @@ static int find_pool(struct family *family, const struct session_request *reques
 	struct policy policy;
 	policy_init(&policy);
 	int r = policy_from_json(&policy, request->policy, request->policy_len, err);
-	bool is_own = machine_mode() == MODE_ROOT && policy.spec.ro.count + policy.spec.rw.count > 0;
+	bool is_own =
+		machine_mode() == MODE_ROOT && policy.spec.ro.count + policy.spec.rw.count > 0;
 	policy_done(&policy);
 	TRY(r);
 	family->owns_pool = is_own;
 	if (is_own)
 		return pool_open_own(request->policy, request->policy_len, &family->pool, err);
-	family->pool =
-		host->find_pool(host->context, request->policy, request->policy_len, err);
+	family->pool = host->find_pool(host->context, request->policy, request->policy_len, err);
 	return family->pool ? 0 : -1;
 }
 
@@ -308,7 +320,8 @@ static int start(struct family *family, const struct session_request *request,
 	family->init_pid = sample_pid(cell->pidfd);
 	let_go(cell);
 	bool is_guest = cell->walls.form == FORM_GUEST;
-	int r = cell_start_session(cell, is_guest ? &own : &request->argv, &request->env, &line_fd, err);
+	int r = cell_start_session(
+		cell, is_guest ? &own : &request->argv, &request->env, &line_fd, err);
 	if (r == 0 && watch_cell(family) < 0)
 		r = err_set(err, ERR_SYSTEM, "watch the cell of a session");
 	*ret_runner = line_fd >= 0 ? runner_new(family, line_fd) : NULL;

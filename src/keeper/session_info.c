@@ -111,7 +111,8 @@ struct json_object *session_describe(const struct session *session, bool is_whol
 	json_put(json, "private_kb", private_kb(session->live));
 	json_put(json, "covers", json_new_string(session_memory_names[session->memory]));
 	json_put(json, "family", list_family(session));
-	json_put(json, "current", session->current ? json_object_new_int64(session->current) : NULL);
+	json_put(
+		json, "current", session->current ? json_object_new_int64(session->current) : NULL);
 	json_put(json, "points", list_points(session));
 	return json;
 }

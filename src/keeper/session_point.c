@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Points. A point of a process that copies itself is such a copy, which waits on a line of its own,
- * with a copy of the files. Going back is the same again: the point's process copies itself, and that
- * copy becomes the live one. What a process cannot carry over it names, and then there is no point.
+ * with a copy of the files. Going back is the same again: the point's process copies itself, and
+ * that copy becomes the live one. What a process cannot carry over it names, and then there is no
+ * point.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,7 +67,8 @@ static void note(struct errand *errand, const char *text)
 	(void)json_object_array_add(errand->notes, json_new_string(text));
 }
 
-/* ---- copying a process ------------------------------------------------------------------------ */
+/* ---- copying a process ------------------------------------------------------------------------
+ */
 
 static void fail(struct errand *errand, const struct err *err)
 {
@@ -107,7 +109,8 @@ static int ask_own(struct errand *errand, const char *verb, uint32_t id, struct 
 	return r < 0 ? err_sys(err, -r, "ask the session for a %s", verb) : 0;
 }
 
-/* ---- making one ------------------------------------------------------------------------------- */
+/* ---- making one -------------------------------------------------------------------------------
+ */
 
 static void are_files_taken(
 	void *context, int r, const struct snapshot_report *report, const struct err *err)
@@ -117,8 +120,9 @@ static void are_files_taken(
 	if (r < 0)
 		fail(errand, err);
 	if (r == 0 && report->skipped > 0) {
-		(void)snprintf(text, sizeof(text), "%u files cannot be copied, such as the socket %s",
-			report->skipped, report->first_skipped);
+		(void)snprintf(text, sizeof(text),
+			"%u files cannot be copied, such as the socket %s", report->skipped,
+			report->first_skipped);
 		note(errand, text);
 	}
 	errand_take_answer(errand);
@@ -145,8 +149,8 @@ void point_begin(struct errand *errand, bool is_branch)
 	const struct scribe_order order = {
 		.work = SCRIBE_TAKE, .id = errand->id, .previous = session->base
 	};
-	scribes_order(&family->sessions->scribes, &family->cell->workspace, &order,
-		are_files_taken, errand);
+	scribes_order(&family->sessions->scribes, &family->cell->workspace, &order, are_files_taken,
+		errand);
 }
 
 /* The oldest without a name; among automatic ones when `is_automatic`. */
@@ -217,7 +221,8 @@ static void note_files_only(struct errand *errand)
 	if (errand->session->memory != MEMORY_NONE)
 		return;
 	(void)snprintf(text, sizeof(text),
-		"only the files in /home/user: what a process of %s has in its memory is not covered",
+		"only the files in /home/user: what a process of %s has in its memory is not "
+		"covered",
 		errand->session->language);
 	note(errand, text);
 }
@@ -267,14 +272,16 @@ void point_finish(struct errand *errand)
 			return;
 		}
 		/* it is wanted all the same, and its result says so */
-		(void)snprintf(text, sizeof(text), "this turn cannot be undone: %s", errand->err.text);
+		(void)snprintf(
+			text, sizeof(text), "this turn cannot be undone: %s", errand->err.text);
 		note(errand, text);
 		errand->has_failed = false;
 		errand_run_turn(errand);
 	}
 }
 
-/* ---- going back to one ------------------------------------------------------------------------ */
+/* ---- going back to one ------------------------------------------------------------------------
+ */
 
 static void are_files_restored(
 	void *context, int r, const struct snapshot_report *report, const struct err *err)

@@ -194,8 +194,11 @@ static void hear_message(struct cell *cell)
 	if (heard.is_nonsense)
 		r = -EBADMSG;
 	/* only one that stood ready says it for certain: any other program could */
-	if (heard.is_done && cell->walls.form != FORM_GATE)
+	if (heard.is_done && (cell->walls.form != FORM_GATE || cell->turn))
 		end_at_word(cell, heard.exit_code);
+	if (heard.is_done && heard.is_interrupted && cell->cause == CAUSE_NONE)
+		cell->cause = CAUSE_INTERRUPT;
+	cell->deadline_us += heard.waited_us;
 	if (r < 0) {
 		result_warn(cell->result, "the runner said something that is no message");
 		own_close(&cell->channel_fd);
@@ -282,6 +285,8 @@ enum wait_slot {
 	WAIT_STDIN_SOURCE,
 	WAIT_STDIN,
 	WAIT_CHANNEL,
+	WAIT_SAY,  /* of a turn: to the runner */
+	WAIT_TURN, /* and the keeper's word */
 	WAIT_SLOT_COUNT,
 };
 
@@ -298,7 +303,8 @@ static void prepare_wait(struct cell *cell, struct pollfd *fds)
 		fds[WAIT_GATE].fd = cell->gate_fd;
 	fds[WAIT_LISTENER].fd = cell->listener_fd;
 	fds[WAIT_OOM].fd = cell->has_group ? cell->group.oom_fd : -1;
-	fds[WAIT_INTERRUPT].fd = cell->task->interrupt_fd;
+	/* what ended already cannot be interrupted again, though it may take its time */
+	fds[WAIT_INTERRUPT].fd = cell->cause == CAUSE_NONE ? cell->task->interrupt_fd : -1;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		bool is_behind = pending_of(cell, stream)->len > 0;
 		bool has_pending = cell->pending[stream].len > 0;
@@ -313,6 +319,12 @@ static void prepare_wait(struct cell *cell, struct pollfd *fds)
 	fds[WAIT_STDIN_SOURCE].fd = has_input ? -1 : cell->stdin_source_fd;
 	fds[WAIT_STDIN].fd = has_input ? cell->stdin_fd : -1;
 	fds[WAIT_STDIN].events = POLLOUT;
+	if (!cell->turn)
+		return;
+	fds[WAIT_TURN].fd = cell->turn->fd;
+	bool has_words = cell->turn->said < cell->turn->frames->len;
+	fds[WAIT_SAY].fd = has_words ? cell->channel_fd : -1;
+	fds[WAIT_SAY].events = POLLOUT;
 }
 
 static void serve(struct cell *cell, const struct pollfd *fds)
@@ -335,6 +347,10 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 	if (fds[WAIT_CHANNEL].revents)
 		(void)read_channel(cell);
 	hear_messages(cell);
+	if (fds[WAIT_SAY].revents)
+		turn_say(cell);
+	if (fds[WAIT_TURN].revents)
+		turn_hear(cell);
 	if (fds[WAIT_STDIN_SOURCE].revents)
 		read_stdin(cell);
 	if (fds[WAIT_STDIN].revents)
@@ -346,6 +362,11 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 static void look_around(struct cell *cell)
 {
 	struct sample sample;
+	int64_t now_us = clock_us();
+	if (cell->turn && now_us < cell->turn->next_sample_us)
+		return; /* a turn may be over before that */
+	if (cell->turn)
+		cell->turn->next_sample_us = now_us + SAMPLE_EVERY_US;
 	sample_take(cell->pidfd, cell->workspace.fd, cell->task->spec->memory, &sample);
 	cell->sampled_cpu_us = sample.cpu_us;
 	if (sample.memory > cell->sampled_memory)
@@ -458,13 +479,19 @@ static void count_late(struct cell *cell, int64_t bytes, int64_t *left)
 	if (!cell->is_done || *left <= 0)
 		return;
 	*left -= bytes;
-	if (*left <= 0)
+	if (*left > 0)
+		return;
+	if (!cell->turn)
 		cell_kill(cell);
+	/* a session lives on, with whatever goes on in it; this turn has heard enough */
+	own_close(&cell->out_fds[STREAM_OUT]);
+	own_close(&cell->out_fds[STREAM_ERR]);
+	own_close(&cell->channel_fd);
 }
 
 /* All writers are dead, or have said that they are done: what is left in the pipes is all there
  * will ever be. */
-static void drain(struct cell *cell)
+void cell_drain(struct cell *cell)
 {
 	int64_t late = LATE_MAX;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
@@ -516,6 +543,18 @@ static void leave_done(struct cell *cell)
 		cell_kill(cell);
 }
 
+int cell_watch(struct cell *cell, struct err *err)
+{
+	struct pollfd fds[WAIT_SLOT_COUNT];
+	int64_t wait_us = check_limits(cell);
+	struct timespec wait = { .tv_sec = wait_us / 1000000, .tv_nsec = wait_us % 1000000 * 1000 };
+	prepare_wait(cell, fds);
+	if (ppoll(fds, WAIT_SLOT_COUNT, &wait, NULL) < 0 && errno != EINTR)
+		return err_sys(err, errno, "watch the cell");
+	serve(cell, fds);
+	return 0;
+}
+
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
@@ -531,23 +570,15 @@ int cell_supervise(struct cell *cell, struct err *err)
 	if (!cell->chunk)
 		return err_sys(err, errno, "make room for output");
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
-		(cell->is_ready || cell->gate_fd >= 0)) {
-		struct pollfd fds[WAIT_SLOT_COUNT];
-		int64_t wait_us = check_limits(cell);
-		struct timespec wait = { .tv_sec = wait_us / 1000000,
-			.tv_nsec = wait_us % 1000000 * 1000 };
-		prepare_wait(cell, fds);
-		if (ppoll(fds, WAIT_SLOT_COUNT, &wait, NULL) < 0 && errno != EINTR)
-			return err_sys(err, errno, "watch the cell");
-		serve(cell, fds);
-	}
+		(cell->is_ready || cell->gate_fd >= 0))
+		TRY(cell_watch(cell, err));
 	if (cell->is_done)
 		leave_done(cell);
 	else
 		cell_kill(cell);
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
-	drain(cell);
+	cell_drain(cell);
 	free(take_ptr(&cell->chunk)); /* nothing more comes, and the verdict needs room too */
 	if (cell->started_us == 0)
 		cell->started_us = cell->page->report.started_us;

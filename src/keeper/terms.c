@@ -171,20 +171,6 @@ static int refuse(struct err *err)
 		"the keeper's answer makes no sense: are all programs of the same version?");
 }
 
-static int make_keeper(struct loan_message *message, const struct loan_terms *terms,
-	const struct spec *spec, bool has_full_proc, struct keeper **ret_keeper, struct err *err)
-{
-	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms->mode, spec);
-	keeper->is_warm = terms->is_warm;
-	keeper->parked = cell_new(keeper, spec, has_full_proc, (enum cell_form)terms->form);
-	if (take_cell(keeper->parked, message, terms) < 0) {
-		keeper_close(keeper);
-		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
-	}
-	*ret_keeper = keeper;
-	return 0;
-}
-
 int terms_take(struct loan_message *message, const struct policy *policy,
 	struct keeper **ret_keeper, struct err *err)
 {
@@ -194,19 +180,30 @@ int terms_take(struct loan_message *message, const struct policy *policy,
 	if (!is_sound(message, &terms) || terms.is_turn ||
 		(terms.form != policy->form && terms.form != FORM_GATE))
 		return refuse(err);
-	return make_keeper(message, &terms, &policy->spec, policy->has_full_proc, ret_keeper, err);
+	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms.mode, &policy->spec);
+	keeper->is_warm = terms.is_warm;
+	keeper->parked =
+		cell_new(keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
+	if (take_cell(keeper->parked, message, &terms) < 0) {
+		keeper_close(keeper);
+		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
+	}
+	*ret_keeper = keeper;
+	return 0;
 }
 
-int terms_take_turn(struct loan_message *message, struct keeper **ret_keeper,
-	const char **ret_words, size_t *ret_len, struct err *err)
+int terms_take_turn(struct loan_message *message, struct cell *cell, const char **ret_words,
+	size_t *ret_len, struct err *err)
 {
-	const struct spec spec = { 0 };
 	struct loan_terms terms = { 0 };
 	if (message->len >= sizeof(terms))
 		memcpy(&terms, message->text, sizeof(terms));
 	if (!is_sound(message, &terms) || !terms.is_turn)
 		return refuse(err);
-	TRY(make_keeper(message, &terms, &spec, false, ret_keeper, err));
+	cell->keeper->mode = (enum jail_mode)terms.mode;
+	cell->walls.form = (enum cell_form)terms.form;
+	if (take_cell(cell, message, &terms) < 0)
+		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
 	*ret_words = message->text + sizeof(terms);
 	*ret_len = message->len - sizeof(terms);
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cell as it goes from its lender to who borrows it, or has a turn in it: numbers, and descriptors
- * in this order; then those of its groups, the one that tells of lost memory, the workspace, the
- * listener of its filter, and those of a program that was started: stdin, stdout, stderr, channel. */
+/* A cell as it goes from its lender to who borrows it, or has a turn in it: numbers, and
+ * descriptors in this order; then those of its groups, the one that tells of lost memory, the
+ * workspace, the listener of its filter, and those of a program that was started: stdin, stdout,
+ * stderr, channel. */
 #pragma once
 
 #include "keeper/cell.h"
@@ -41,6 +42,7 @@ int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const c
 int terms_take(struct loan_message *message, const struct policy *policy,
 	struct keeper **ret_keeper, struct err *err);
 
-/* The same for a turn; *ret_words point into the message. */
-int terms_take_turn(struct loan_message *message, struct keeper **ret_keeper,
-	const char **ret_words, size_t *ret_len, struct err *err);
+/* The same for a turn, into the cell that a keeper has for it; *ret_words point into the message.
+ */
+int terms_take_turn(struct loan_message *message, struct cell *cell, const char **ret_words,
+	size_t *ret_len, struct err *err);

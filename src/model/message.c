@@ -21,6 +21,9 @@ const char *const message_names[MESSAGE_KIND_COUNT + 1] = {
 	[MESSAGE_INPUT_REQUEST] = "input_request",
 	[MESSAGE_STATUS]        = "status",
 	[MESSAGE_DONE]          = "done",
+	[MESSAGE_COMPLETIONS]   = "completions",
+	[MESSAGE_INSPECTION]    = "inspection",
+	[MESSAGE_COMPLETENESS]  = "completeness",
 };
 /* clang-format on */
 
@@ -32,6 +35,7 @@ enum shape {
 	SHAPE_BUNDLE, /* an object: MIME type -> anything */
 	SHAPE_OBJECT, /* an object of any content */
 	SHAPE_TRACE,  /* an array of frames */
+	SHAPE_TEXTS,  /* an array of texts */
 };
 
 struct member {
@@ -41,7 +45,14 @@ struct member {
 	bool is_needed;
 };
 
-enum { MEMBERS_MAX = 8, NAME_BYTES = 256, TEXT_BYTES = 64 << 10, TYPE_BYTES = 128, TYPES_MAX = 16 };
+enum {
+	MEMBERS_MAX = 8,
+	NAME_BYTES = 256,
+	TEXT_BYTES = 64 << 10,
+	TYPE_BYTES = 128,
+	TYPES_MAX = 16,
+	TEXTS_MAX = 10000
+};
 
 /* clang-format off */
 static const struct member shapes[MESSAGE_KIND_COUNT][MEMBERS_MAX] = {
@@ -56,7 +67,15 @@ static const struct member shapes[MESSAGE_KIND_COUNT][MEMBERS_MAX] = {
 	[MESSAGE_INPUT_REQUEST] = {
 		{ "prompt", SHAPE_TEXT, TEXT_BYTES, true }, { "password", SHAPE_BOOL, 0, false } },
 	[MESSAGE_STATUS] = { { "state", SHAPE_TEXT, NAME_BYTES, true } },
-	[MESSAGE_DONE] = { { "exit_code", SHAPE_NUMBER, 0, true } },
+	[MESSAGE_DONE] = {
+		{ "exit_code", SHAPE_NUMBER, 0, true }, { "execution_count", SHAPE_NUMBER, 0, false },
+		{ "interrupted", SHAPE_BOOL, 0, false } },
+	[MESSAGE_COMPLETIONS] = {
+		{ "matches", SHAPE_TEXTS, NAME_BYTES, true }, { "start", SHAPE_NUMBER, 0, true },
+		{ "end", SHAPE_NUMBER, 0, true } },
+	[MESSAGE_INSPECTION] = { { "text", SHAPE_TEXT, 1 << 20, false } },
+	[MESSAGE_COMPLETENESS] = {
+		{ "state", SHAPE_TEXT, 15, true }, { "indent", SHAPE_TEXT, NAME_BYTES, false } },
 };
 
 static const struct member frame_shape[] = {
@@ -112,6 +131,26 @@ static int check_trace(struct json_object *value, const char *name, struct err *
 	return 0;
 }
 
+static int check_texts(struct json_object *value, const struct member *member, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_array))
+		return err_set(err, ERR_INVALID, "'%s' must be an array, not %s", member->name,
+			json_kind(value));
+	size_t count = json_object_array_length(value);
+	if (count > TEXTS_MAX)
+		return err_set(
+			err, ERR_LIMIT, "'%s' has more than %d texts", member->name, TEXTS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *item = json_object_array_get_idx(value, i);
+		if (!json_object_is_type(item, json_type_string) ||
+			(size_t)json_object_get_string_len(item) > member->max)
+			return err_set(err, ERR_INVALID,
+				"'%s' has an item that is no text, or over %zu bytes", member->name,
+				member->max);
+	}
+	return 0;
+}
+
 static int check_shape(struct json_object *value, const struct member *member, struct err *err)
 {
 	enum json_type wanted = json_type_null;
@@ -120,6 +159,8 @@ static int check_shape(struct json_object *value, const struct member *member, s
 		return check_bundle(value, member->name, err);
 	case SHAPE_TRACE:
 		return check_trace(value, member->name, err);
+	case SHAPE_TEXTS:
+		return check_texts(value, member, err);
 	case SHAPE_TEXT:
 		wanted = json_type_string;
 		break;
@@ -248,4 +289,14 @@ char *message_to_json(const struct message *message, const char *id, int64_t seq
 int message_exit_code(const struct message *message)
 {
 	return json_object_get_int(json_object_object_get(message->json, "exit_code"));
+}
+
+int64_t message_execution_count(const struct message *message)
+{
+	return json_object_get_int64(json_object_object_get(message->json, "execution_count"));
+}
+
+bool message_is_interrupted(const struct message *message)
+{
+	return json_object_get_boolean(json_object_object_get(message->json, "interrupted"));
 }

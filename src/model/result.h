@@ -9,6 +9,8 @@
 #include "model/limits.h"
 #include "model/spec.h"
 
+struct json_object;
+
 enum run_status {
 	STATUS_NONE = 0,
 	STATUS_OK,
@@ -143,6 +145,8 @@ struct result {
 	char language[32];   /* empty for --exec */
 	char language_version[32];
 	bool is_warm;
+	char session[68];               /* name of the session it ran in; empty: none */
+	int64_t execution_count;        /* in that session; 0: not known */
 	char *warnings[LIMIT_WARNINGS]; /* owned */
 	size_t warning_count;
 	struct isolation_item isolation[ISOLATION_ITEMS_MAX];
@@ -172,6 +176,9 @@ void result_add_denial(struct result *result, const struct denial *denial);
 
 /* The exit status of `hotcell run` for this result. */
 int result_exit_code(const struct result *result);
+
+/* The limits of a spec as an object (owned by the caller), which spec_from_json() can read. */
+struct json_object *spec_limits_to_json(const struct spec *spec);
 
 /* The ExecutionResult as JSON text (owned by the caller), without a final newline. `spec` gives
  * meta.resource_limits. */

@@ -122,7 +122,7 @@ static struct json_object *files_to_json(const struct result *result)
 
 /* Every number of the field table is a limit, but for what is kept; 0 where 0 is out of range means
  * none. */
-static struct json_object *limits_to_json(const struct spec *spec)
+struct json_object *spec_limits_to_json(const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
 	for (size_t i = 0; i < spec_field_count; i++) {
@@ -182,6 +182,10 @@ static struct json_object *meta_to_json(const struct result *result, const struc
 	json_put(json, "language_version", text_or_null(result->language_version));
 	json_put(json, "compile", compiled_to_json(&result->compiled));
 	json_put(json, "warm", json_object_new_boolean(result->is_warm));
+	if (result->session[0]) {
+		json_put(json, "session", json_new_string(result->session));
+		json_put(json, "execution_count", number_or_null(result->execution_count));
+	}
 	json_put(json, "truncated",
 		json_object_new_boolean(result->out.is_truncated || result->err.is_truncated));
 	json_put(json, "stdout_bytes", json_object_new_int64(result->out.total_bytes));
@@ -192,7 +196,7 @@ static struct json_object *meta_to_json(const struct result *result, const struc
 		json_put(json, "stderr_file", json_new_string(result->err.spilled_to));
 	json_put(json, "blocked_imports", json_object_new_array());
 	json_put(json, "warnings", warnings);
-	json_put(json, "resource_limits", limits_to_json(spec));
+	json_put(json, "resource_limits", spec_limits_to_json(spec));
 	json_put(json, "isolation", isolation_to_json(result));
 	json_put(json, "execution_mode", json_new_string("direct"));
 	return json;

@@ -28,7 +28,8 @@ void call_take(struct client *client, struct loan_message *request)
 		link_open(server);
 	if (server->link.state == LINK_GIVEN_UP) {
 		client_refuse(client, ERR_BROKEN,
-			"the keeper ended %d times within %d s; what it said is in the daemon's log",
+			"the keeper ended %d times within %d s; what it said is in the daemon's "
+			"log",
 			DEATHS_MAX, DEATHS_MS / 1000);
 		return;
 	}

@@ -78,7 +78,7 @@ struct server {
 	struct clients served; /* waiting and running */
 	struct queue queue;
 	size_t running;
-	size_t sessions; /* that the keeper holds */
+	size_t sessions;        /* that the keeper holds */
 	uint64_t lent, refused; /* since the start */
 	int64_t started_us;
 	int64_t idle_us;   /* since when nobody is here */

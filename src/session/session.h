@@ -71,6 +71,7 @@ struct session_turn {
 	int64_t timeout_ms;        /* 0: the session's own */
 	int64_t max_output;        /* of each stream in the result; 0: the session's own */
 	bool waits;                /* for its turn when another has it; else that is ERR_BUSY */
+	bool reloads;              /* modules of the project that changed are loaded again first */
 	const struct strings *env; /* set before the code runs, and kept; NULL: none */
 	const char *stdin_path;    /* "-": our own; NULL: nothing to read */
 	struct outlet outlet;      /* as of a run; fds of -1: nobody follows */
