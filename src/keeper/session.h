@@ -113,6 +113,7 @@ struct session {
 	struct point *points; /* owned */
 	size_t point_count;
 	uint32_t current; /* the point its state comes from; 0: none */
+	bool is_at_point; /* and it is still the same */
 	uint32_t files;   /* the copy of its files, while another's are in place; 0: none */
 	uint32_t base;    /* the copy that is nearest to what is in place; 0: none */
 };
@@ -155,13 +156,21 @@ struct errand {
 	struct err err;                    /* why it failed */
 	char name[SESSION_NAME_BYTES + 1]; /* of the point or the branch */
 	struct point *point;               /* gone back to */
-	uint32_t id;                       /* of the point being made */
+	uint32_t id;                       /* of the point being made, or gone back to */
 	struct runner *copy;               /* owned; being born */
 	struct json_object *notes;         /* owned, or NULL */
 	struct json_object *evicted;       /* owned, or NULL */
 	int64_t since_us;
 	int64_t interrupt_us; /* when it is interrupted; 0: not */
 	int64_t kill_us;      /* when it is killed; 0: not */
+};
+
+/* How a process ended. */
+struct ending {
+	const char *why;
+	int wait_status;
+	bool is_oom;
+	bool does_recover; /* the session goes back to its last point, when it has one */
 };
 
 struct family {
@@ -248,7 +257,7 @@ int errand_submit(
 	struct errand *errand, bool waits, bool is_forced, struct err *err); /* takes errand on 0 */
 void errand_next(struct family *family);
 void errand_hear(struct runner *runner, const struct line_word *word);
-void errand_lose_live(struct session *session, const char *why, int wait_status, bool does_recover);
+void errand_lose_live(struct session *session, const struct ending *ending);
 void errand_forget_caller(struct errand *errand);
 void errand_interrupt(struct errand *errand, int64_t now_us);
 void errand_tick(struct errand *errand, int64_t now_us);
@@ -265,6 +274,7 @@ void errand_take_answer(struct errand *errand); /* one of those it waited for */
 void point_begin(struct errand *errand, bool is_branch); /* files and process are copied */
 void point_finish(struct errand *errand);                /* both are, or have failed */
 struct point *point_find(const struct session *session, const struct session_request *request);
+struct point *point_of(const struct session *session, uint32_t id); /* NULL: there is none */
 void point_drop(struct session *session, struct point *point);
 void point_lose(struct point *point);
 void rollback_begin(struct errand *errand);

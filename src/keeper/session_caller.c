@@ -134,15 +134,22 @@ static void tell_interrupted(struct caller *caller, bool was_running)
 	caller_tell(caller, json, -1);
 }
 
+/* A client whose code does not heed an interrupt gives its turn up; whether the session goes on is
+ * told as the turn's end. */
+static void give_up(struct session *session)
+{
+	const struct ending ending = {
+		"its code did not stop when it was interrupted, and was killed", SIGKILL, false,
+		true
+	};
+	errand_lose_live(session, &ending);
+}
+
 static void kill_session(struct caller *caller, struct session *session)
 {
 	struct json_object *json = json_object_new_object();
 	json_put(json, "killed", json_new_string(session->name));
-	/* a turn of the caller's own ends with the session, and says so */
-	if (!caller->errand || caller->errand->session != session)
-		caller_tell(caller, json, -1);
-	else
-		json_free(&json);
+	caller_tell(caller, json, -1);
 	session_end(session, "it was killed");
 }
 
@@ -213,11 +220,15 @@ static int checkpoint(struct caller *caller, const struct session_request *reque
 	return errand_submit(errand, request->waits, false, err);
 }
 
-static struct point *newest_automatic(const struct session *session)
+/* What the last turn can be undone with: the nearest automatic point among those that the state
+ * comes from. One that was just gone back to is that state itself. */
+static struct point *find_undo(const struct session *session)
 {
-	struct point *point = session->points;
+	struct point *point = point_of(session, session->current);
+	if (point && point->is_automatic && session->is_at_point)
+		point = point_of(session, point->parent);
 	while (point && !point->is_automatic)
-		point = point->next;
+		point = point_of(session, point->parent);
 	return point;
 }
 
@@ -225,7 +236,7 @@ static int roll_back(struct caller *caller, const struct session_request *reques
 	struct session *session, struct err *err)
 {
 	bool is_undo = request->verb == VERB_UNDO;
-	struct point *point = is_undo ? newest_automatic(session) : point_find(session, request);
+	struct point *point = is_undo ? find_undo(session) : point_find(session, request);
 	if (!point && is_undo)
 		return err_set(err, ERR_MISSING,
 			session->undo > 0
@@ -247,7 +258,7 @@ static int roll_back(struct caller *caller, const struct session_request *reques
 			"want of memory",
 			point->id, session->name);
 	struct errand *errand = errand_new(ERRAND_ROLLBACK, session, caller);
-	errand->point = point;
+	errand->id = point->id;
 	errand->is_undo = is_undo;
 	return errand_submit(errand, request->waits, request->is_forced, err);
 }
@@ -292,7 +303,10 @@ static int answer(struct caller *caller, const struct session_request *request,
 			tell_interrupted(caller, interrupt(session));
 		return 0;
 	case VERB_KILL:
-		kill_session(caller, session);
+		if (caller->errand && caller->errand->session == session)
+			give_up(session);
+		else
+			kill_session(caller, session);
 		return 0;
 	case VERB_TURN:
 		return take_turn(caller, request, session, message, err);

@@ -146,13 +146,12 @@ static void end_turn(struct errand *errand)
 }
 
 /* The session's process is no more, and with it the turn. */
-static void tell_death(struct errand *errand, const char *why, int wait_status, bool is_oom,
-	const struct point *back)
+static void tell_death(struct errand *errand, const struct ending *ending, const struct point *back)
 {
 	struct json_object *json = json_object_new_object();
-	json_put(json, "died", json_new_string(why));
-	json_put(json, "wait_status", json_object_new_int64(wait_status));
-	json_put(json, "oom", json_object_new_boolean(is_oom));
+	json_put(json, "died", json_new_string(ending->why));
+	json_put(json, "wait_status", json_object_new_int64(ending->wait_status));
+	json_put(json, "oom", json_object_new_boolean(ending->is_oom));
 	json_put(json, "back", back ? point_describe(back, false) : NULL);
 	if (errand->caller)
 		caller_tell(errand->caller, json, -1);
@@ -525,29 +524,26 @@ static bool is_rollback_next(const struct session *session)
 	return next && next->session == session && next->kind == ERRAND_ROLLBACK;
 }
 
-void errand_lose_live(struct session *session, const char *why, int wait_status, bool does_recover)
+void errand_lose_live(struct session *session, const struct ending *ending)
 {
 	struct family *family = session->family;
 	struct errand *errand =
 		family->errand && family->errand->session == session ? family->errand : NULL;
-	struct point *back = does_recover ? newest_whole(session) : NULL;
-	bool is_back_asked = is_rollback_next(session);
-	bool is_turn = errand && errand->kind == ERRAND_TURN;
-	bool is_oom = does_recover && wait_status != 0 && strstr(why, "memory");
-	if (is_turn)
-		tell_death(errand, why, wait_status, is_oom, is_back_asked ? NULL : back);
-	if (!is_turn && errand && errand->kind != ERRAND_ROLLBACK && (back || is_back_asked))
-		back = NULL,
-		is_back_asked = false; /* an errand in the middle of the process's state */
+	/* an errand in the middle of copying a process cannot go on without it */
+	bool is_between = !errand || (errand->kind == ERRAND_TURN && errand->phase == PHASE_RUN);
+	bool is_back_asked = is_between && is_rollback_next(session);
+	struct point *back = is_between && ending->does_recover ? newest_whole(session) : NULL;
+	if (errand && is_between)
+		tell_death(errand, ending, is_back_asked ? NULL : back);
 	if (!back && !is_back_asked) {
-		session_end(session, "%s", why);
+		session_end(session, "%s", ending->why);
 		return;
 	}
 	runner_free(take_ptr(&session->live));
 	session->lost_us = 0;
 	if (!is_back_asked) {
 		struct errand *rescue = errand_new(ERRAND_ROLLBACK, session, NULL);
-		rescue->point = back;
+		rescue->id = back->id;
 		push_first(rescue);
 	}
 	family_watch_calls(family, true);
@@ -580,6 +576,10 @@ void errand_forget_caller(struct errand *errand)
 
 void errand_tick(struct errand *errand, int64_t now_us)
 {
+	const struct ending stubborn = {
+		"its client left or gave it up, and its code did not stop when it was interrupted",
+		SIGKILL, false, true
+	};
 	struct session *session = errand->session;
 	if (errand->interrupt_us > 0 && errand->interrupt_us <= now_us) {
 		errand_interrupt(errand, now_us);
@@ -593,10 +593,7 @@ void errand_tick(struct errand *errand, int64_t now_us)
 	else if (errand->is_copy_lost)
 		fail_copy(errand, "the copy ended");
 	else if (errand->phase == PHASE_RUN)
-		errand_lose_live(session,
-			"its client left or gave it up, and its code did not stop when it was "
-			"interrupted",
-			SIGKILL, true);
+		errand_lose_live(session, &stubborn);
 	else
 		session_end(session, "its runner did not answer within %d s", COPY_US / 1000000);
 }
@@ -629,7 +626,7 @@ void errand_drop_of(struct session *session, const char *why)
 		return;
 	family->errand = NULL;
 	if (errand->kind == ERRAND_TURN && errand->phase == PHASE_RUN) {
-		tell_death(errand, why, SIGKILL, false, NULL);
+		tell_death(errand, &(struct ending){ .why = why, .wait_status = SIGKILL }, NULL);
 		family_watch_calls(family, true);
 	} else if (errand->caller) {
 		if (errand->kind == ERRAND_START)

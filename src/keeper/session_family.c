@@ -165,7 +165,8 @@ static void take_end(struct family *family, int32_t number, int status)
 	describe_end(status, is_oom, why, sizeof(why));
 	for (struct session *session = family->members; session; session = session->sibling) {
 		if (session->live && session->live->number == number) {
-			errand_lose_live(session, why, status, is_oom);
+			const struct ending ending = { why, status, is_oom, is_oom };
+			errand_lose_live(session, &ending);
 			return;
 		}
 		for (struct point *point = session->points; point; point = point->next)

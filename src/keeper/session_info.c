@@ -64,11 +64,13 @@ static struct json_object *describe_running(const struct session *session)
 	return json;
 }
 
-static struct json_object *list_points(const struct session *session)
+/* In a list of many sessions only their numbers. */
+static struct json_object *list_points(const struct session *session, bool is_whole)
 {
 	struct json_object *array = json_object_new_array();
 	for (const struct point *point = session->points; point; point = point->next)
-		(void)json_object_array_add(array, point_describe(point, true));
+		(void)json_object_array_add(array,
+			is_whole ? point_describe(point, true) : json_object_new_int64(point->id));
 	return array;
 }
 
@@ -102,7 +104,7 @@ struct json_object *session_describe(const struct session *session, bool is_whol
 	json_put(json, "undo", json_object_new_uint64(session->undo));
 	json_put(json, "warm", json_object_new_boolean(session->is_warm));
 	json_put(json, "memory_kb", memory_kb(session->family));
-	json_put(json, "point_count", json_object_new_uint64(session->point_count));
+	json_put(json, "points", list_points(session, is_whole));
 	json_put(json, "running", describe_running(session));
 	json_put(json, "died", NULL);
 	if (!is_whole)
@@ -113,6 +115,5 @@ struct json_object *session_describe(const struct session *session, bool is_whol
 	json_put(json, "family", list_family(session));
 	json_put(
 		json, "current", session->current ? json_object_new_int64(session->current) : NULL);
-	json_put(json, "points", list_points(session));
 	return json;
 }

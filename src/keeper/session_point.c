@@ -26,6 +26,14 @@ struct point *point_find(const struct session *session, const struct session_req
 	return point;
 }
 
+struct point *point_of(const struct session *session, uint32_t id)
+{
+	struct point *point = id == 0 ? NULL : session->points;
+	while (point && point->id != id)
+		point = point->next;
+	return point;
+}
+
 void point_lose(struct point *point)
 {
 	runner_free(take_ptr(&point->runner));
@@ -204,6 +212,7 @@ static struct point *add_point(struct errand *errand)
 	session->points = point;
 	session->point_count++;
 	session->current = session->base = point->id;
+	session->is_at_point = errand->kind != ERRAND_TURN;
 	evict(errand);
 	return point;
 }
@@ -299,11 +308,14 @@ static void are_files_restored(
 	}
 	note_files_only(errand);
 	session->base = session->current = errand->point->id;
+	session->is_at_point = true;
 	json = json_object_new_object();
 	json_put(json, "point", point_describe(errand->point, !errand->is_undo));
 	json_put(json, "notes", take_list(&errand->notes));
-	if (errand->is_undo)
+	if (errand->is_undo) {
 		point_drop(session, errand->point);
+		session->is_at_point = false;
+	}
 	errand_answer(errand, json, -1);
 }
 
@@ -329,14 +341,6 @@ void rollback_go_on(struct errand *errand)
 		are_files_restored, errand);
 }
 
-static bool is_there(const struct session *session, const struct point *wanted)
-{
-	const struct point *point = session->points;
-	while (point && point != wanted)
-		point = point->next;
-	return point != NULL;
-}
-
 void rollback_begin(struct errand *errand)
 {
 	struct session *session = errand->session;
@@ -345,7 +349,8 @@ void rollback_begin(struct errand *errand)
 	errand->phase = PHASE_FORK;
 	errand->pending = 1;
 	errand_set_deadline(errand, clock_us() + COPY_US);
-	if (!is_there(session, errand->point) || errand->point->is_lost)
+	errand->point = point_of(session, errand->id); /* it may have gone while we waited */
+	if (!errand->point || errand->point->is_lost)
 		r = err_set(&err, ERR_MISSING, "session '%s': the point is gone", session->name);
 	else if (session->memory == MEMORY_COPY)
 		r = ask_copy(errand, errand->point->runner, false, &err);

@@ -69,6 +69,8 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 		usage->max_memory_kb = cell->end.max_rss_kb;
 	if (cell->sampled_memory / 1024 > usage->max_memory_kb)
 		usage->max_memory_kb = cell->sampled_memory / 1024;
+	if (cell->turn && cell->turn->is_oom && usage->max_memory_kb <= 0) /* its cell is gone */
+		usage->max_memory_kb = cell->task->spec->memory / 1024;
 	/* init is one of those counted */
 	usage->processes = counted->pids_peak > 1 ? counted->pids_peak - 1 : 1;
 	if (cell->sampled_processes > usage->processes)
@@ -103,7 +105,7 @@ static enum run_status decide(struct cell *cell, const struct cgroup_usage *coun
 		result->signal = cell->has_ended ? WTERMSIG(status) : SIGKILL;
 	else
 		result->exit_code = WEXITSTATUS(status);
-	if (counted->oom_kills > 0 && !lives_on)
+	if ((counted->oom_kills > 0 && !lives_on) || (cell->turn && cell->turn->is_oom))
 		return STATUS_OOM;
 	if (result->signal == SIGXCPU && cell->task->spec->cpu_time_ms > 0)
 		return STATUS_CPU_LIMIT;
