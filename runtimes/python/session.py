@@ -55,8 +55,8 @@ class session:
     own_register_at_fork = None
     is_copying = False  # a fork that happens now is ours
     linecache = None
-    after_turns = []  # what else is to be done after a turn
-    before_turns = []
+    before_turns = []  # what else is to be done around each
+    after_turns = []
 
 
 class turn:
@@ -533,9 +533,9 @@ def execute(request):
         set_environment(request["env"])
     session.main.__dict__.pop("__warningregistry__", None)  # a warning is news in each execution
     remember_source(source, name)
-    if request.get("reload"):
-        load("reload").reload_changed(session)
-    failure = guarded(run_cell, source, name)
+    failure = guarded(load("reload").reload_changed) if request.get("reload") else None
+    if failure is None:
+        failure = guarded(run_cell, source, name)
     status = status_of(failure)
     if os.getpid() != session.owner:
         guarded(tell_rest, failure, name)
@@ -679,6 +679,7 @@ def begin(core, fd):
         watch_getpass(getpass)
     else:
         sys.meta_path.insert(0, Finder)
+    session.after_turns.append(load("reload").note_modules)
     for function in (serve, serve_one, take_turn, execute, guarded, run_cell, run_parts, input,
                      ask):
         core["hide"](function)
