@@ -90,12 +90,17 @@ def patch_class(old, new):
     return True
 
 
+def bases_of(kind):
+    """By name: one of them may have been made anew, too."""
+    return [(base.__module__, base.__qualname__) for base in kind.__bases__]
+
+
 def patch(old, new, module):
     """Whether the old one can stay: only what the module made itself."""
     if getattr(old, "__module__", None) != module or type(old) is not type(new):
         return False
     if isinstance(old, type):
-        return old.__bases__ == new.__bases__ and patch_class(old, new)
+        return bases_of(old) == bases_of(new) and patch_class(old, new)
     return patch_function(old, new)
 
 

@@ -61,10 +61,10 @@ class session:
 
 class turn:
     """What belongs to the one that runs."""
-    number = 0
     received = b""  # from the channel, not looked at yet
     accepts_input = False
     codes = ()  # what was compiled
+    is_done = False
     is_rich = False  # whether a value that is shown now is the result
     lock = _thread.allocate_lock()  # around a question and its answer
 
@@ -122,19 +122,22 @@ def take_places(fds):
     core["channel_fd"] = place
 
 
-def empty_places():
-    """What is left in a stream must not come out in the next turn."""
-    core = session.core
+def leave_streams():
+    """What is left in a stream must not come out in the next turn. They are left before the last
+    word is said: whoever hears it finds them ended."""
     is_flushed = flush_streams()
     for place in range(3):
         os.dup2(session.null_place, place)
     if not is_flushed:
         flush_streams()
+
+
+def leave_channel():
+    session.core["channel_fd"] = -1
     try:
         os.close(session.channel_place)
     except OSError:
         pass
-    core["channel_fd"] = -1
 
 
 def forget_places():
@@ -516,6 +519,13 @@ def set_environment(variables):
             time.tzset()
 
 
+def say_done(status, is_interrupted):
+    turn.is_done = True
+    leave_streams()
+    send('{"event":"done","exit_code":%d,"execution_count":%d,"interrupted":%s}' % (
+        status, session.count, "true" if is_interrupted else "false"))
+
+
 def leave_fork(status):
     """A child that code forked has come to the end of the code: it is not who serves."""
     import atexit
@@ -543,8 +553,7 @@ def execute(request):
     is_interrupted = isinstance(failure, KeyboardInterrupt)
     guarded(tell_rest, failure, name)
     turn.accepts_input = False
-    send('{"event":"done","exit_code":%d,"execution_count":%d,"interrupted":%s}' % (
-        status, session.count, "true" if is_interrupted else "false"))
+    say_done(status, is_interrupted)
 
 
 # ---- questions to the session --------------------------------------------------------------------
@@ -556,15 +565,14 @@ def answer(kind, request):
     questions = load("questions")
     failure = guarded(lambda: found.append(questions.ASKED[kind](session, request)))
     send(to_json(found[0] if found else questions.NOTHING[kind](request)))
-    send('{"event":"done","exit_code":0,"execution_count":%d,"interrupted":%s}' % (
-        session.count, "true" if isinstance(failure, KeyboardInterrupt) else "false"))
+    say_done(0, isinstance(failure, KeyboardInterrupt))
 
 
 # ---- turns ---------------------------------------------------------------------------------------
 
 
 def take_turn(number, fds):
-    turn.number, turn.received = number, b""
+    turn.received, turn.is_done = b"", False
     drop_interrupts()
     try:
         take_places(fds)
@@ -581,7 +589,9 @@ def take_turn(number, fds):
             action()
     except BaseException:  # who asked is gone, or makes no sense
         pass
-    empty_places()
+    if not turn.is_done:
+        leave_streams()
+    leave_channel()
     say('{"idle":%d}' % number)
 
 
