@@ -14,7 +14,8 @@ import re
 import sys
 import types
 
-MATCHES_MAX = 500
+MATCHES_MAX = 2000
+MATCH_BYTES = 255
 TEXT_MAX = 64 << 10
 REPR_MAX = 2000
 NAME = re.compile(r"\w*\Z")
@@ -271,6 +272,7 @@ def complete(session, request):
         matches, size = find_matches(code[:cursor], session.main.__dict__)
     except (Unknown, OSError):
         matches, size = [], 0
+    matches = [text for text in matches if len(text.encode("utf-8", "replace")) <= MATCH_BYTES]
     return {"event": "completions", "matches": matches[:MATCHES_MAX],
             "start": cursor - size, "end": cursor}
 

@@ -449,6 +449,18 @@ def own_trace(failure):
     return failure.__traceback__
 
 
+def suggest(line, failure):
+    """Which name could have been meant is known only to the interpreter's own printing before 3.12,
+    which in turn does not know the lines of a session."""
+    stderr, sys.stderr = sys.stderr, io.StringIO()
+    try:
+        sys.__excepthook__(type(failure), failure, failure.__traceback__)
+        said = sys.stderr.getvalue().splitlines(True)
+    finally:
+        sys.stderr = stderr
+    return said[-1] if said and said[-1].startswith(line.rstrip("\n")) else line
+
+
 def print_failure(failure, trace):
     """As the prompt does, with the lines of earlier executions."""
     kind = type(failure)
@@ -467,7 +479,10 @@ def print_failure(failure, trace):
             session.core["print_hook_failure"](hook, failure, second)
             return
     import traceback
-    traceback.print_exception(kind, failure, trace)
+    lines = traceback.format_exception(kind, failure, trace)
+    if sys.version_info < (3, 12) and isinstance(failure, (NameError, AttributeError)):
+        lines[-1] = suggest(lines[-1], failure)
+    sys.stderr.write("".join(lines))
 
 
 def print_exit(failure):

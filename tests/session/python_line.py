@@ -207,7 +207,7 @@ class Refused(Exception):
 
 
 @contextlib.contextmanager
-def session(person, runtime=None, **env):
+def session(person, runtime=None, cwd=None, **env):
     """A cold one, outside a cell; what is left of it and its copies ends with the block."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     runtime = runtime or os.path.join(person.build, "runtimes", "python")
@@ -220,7 +220,7 @@ def session(person, runtime=None, **env):
             os.setresuid(person.uid, person.uid, person.uid)
 
     process = subprocess.Popen(
-        [PYTHON, os.path.join(runtime, "runner.py"), "--session"], cwd=person.dir,
+        [PYTHON, os.path.join(runtime, "runner.py"), "--session"], cwd=cwd or person.dir,
         env={**person.env, "PYTHONDONTWRITEBYTECODE": "1", **env}, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, preexec_fn=place, close_fds=False)
     theirs.close()
