@@ -11,6 +11,8 @@
 #   the benchmark          bench/               -> $(BUILD)/hotcell-bench, $(BUILD)/bench/
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
+#   what stands before Node and shells in a session
+#                          runtimes/relay/*.c   -> $(BUILD)/runtimes/NAME/hotcell-relay
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
 #
 # BUILD, CC and SANITIZE choose a variant; each variant lives in its own directory, so that
@@ -49,6 +51,7 @@ keeper_src  := src/keeper/main.c
 server_src  := src/server/main.c
 worker_src  := src/worker/main.c
 sql_src     := $(sort $(wildcard runtimes/sql/*.c))
+relay_src   := $(sort $(wildcard runtimes/relay/*.c))
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -72,7 +75,8 @@ soaks        := $(patsubst tests/soak/%.c,$(BUILD)/tests/%,$(filter tests/soak/%
 guests       := $(patsubst tests/templates/%.c,$(BUILD)/tests/%,$(filter tests/templates/%,$(soak_src)))
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
 benches      := $(patsubst %,$(BUILD)/%,bench/run $(sort $(wildcard bench/*.py))) $(BUILD)/bench/true
-runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
+relays       := $(patsubst %,$(BUILD)/runtimes/%/hotcell-relay,bash javascript sh typescript zsh)
+runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql $(relays)
 
 # Sources written by a program exist only once the definitions they come from do.
 gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c) $(BUILD)/gen/loader.c
@@ -89,7 +93,7 @@ module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c 
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # What programs have besides main(), for their unit tests.
-part_obj := $(call obj,$(filter-out %/main.c,$(cli_src) $(sql_src)))
+part_obj := $(call obj,$(filter-out %/main.c,$(cli_src) $(sql_src) $(relay_src)))
 
 # ---- flags --------------------------------------------------------------------------------------
 
@@ -262,6 +266,15 @@ $(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -lm
 
+# In every language that needs it: a cell sees only the directory of its own.
+$(BUILD)/hotcell-relay: $(call obj,$(relay_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
+$(relays): $(BUILD)/hotcell-relay
+	@mkdir -p $(@D)
+	$(Q)ln -f $< $@
+
 # A test that has cells raised finds the zygote one directory above, as the soak does.
 $(BUILD)/tests/hotcell-zygote: $(BUILD)/hotcell-zygote
 	@mkdir -p $(@D)
@@ -321,7 +334,7 @@ $(BUILD)/bench/%: bench/%
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -369,11 +382,11 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
 	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
-		$(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(unit_src) $(unit_help) \
+		$(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
