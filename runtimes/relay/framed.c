@@ -6,6 +6,7 @@
  * the client as it is, and {"event":"done",…} is the end of the turn.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -151,6 +152,12 @@ static bool ready_framed(struct relay *relay)
 	return framed->orders.len == 0;
 }
 
+/* To the whole group, as a terminal has it. */
+static void interrupt_framed(struct relay *relay)
+{
+	(void)kill(-relay->pid, SIGINT);
+}
+
 const struct talk talk_framed = {
 	.open = open_framed,
 	.begin = begin_framed,
@@ -158,4 +165,5 @@ const struct talk talk_framed = {
 	.watch = watch_framed,
 	.wake = wake_framed,
 	.ready = ready_framed,
+	.interrupt = interrupt_framed,
 };

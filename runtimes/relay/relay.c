@@ -15,7 +15,7 @@
 #include "relay/talk.h"
 #include "wire/json.h"
 
-enum { PART_BYTES = 64 << 10, FDS_MAX = 16, AGAIN_MS = 2 };
+enum { PART_BYTES = 64 << 10, FDS_MAX = 16, AGAIN_MS = 2, INSIST_MS = 20, INSIST_MAX = 50 };
 
 void relay_break(struct relay *relay, const char *fmt, ...)
 {
@@ -323,7 +323,6 @@ static void hear_signal(struct relay *relay)
 		relay->turn.wants_interrupt |= relay->turn.is_on && relay->turn.number > 0;
 }
 
-/* To the whole group, as a terminal has it: what runs in the foreground is in it. */
 static void interrupt(struct relay *relay)
 {
 	struct turn *turn = &relay->turn;
@@ -331,7 +330,21 @@ static void interrupt(struct relay *relay)
 		return;
 	turn->wants_interrupt = false;
 	turn->is_interrupted = true;
-	(void)kill(-relay->pid, SIGINT);
+	relay->talk->interrupt(relay);
+}
+
+static bool is_insisting(const struct relay *relay)
+{
+	const struct turn *turn = &relay->turn;
+	return turn->is_on && turn->is_interrupted && !turn->is_ending && relay->talk->insist &&
+	       turn->insisted < INSIST_MAX;
+}
+
+static int patience_ms(const struct relay *relay)
+{
+	if (relay->turn.is_on && relay->turn.wants_interrupt)
+		return AGAIN_MS;
+	return is_insisting(relay) ? INSIST_MS : -1;
 }
 
 static int exit_code(int status)
@@ -435,9 +448,13 @@ int relay_serve(struct relay *relay)
 	while (!relay->is_over || relay->turn.is_on) {
 		struct pollfd fds[FDS_MAX];
 		size_t count = watch_all(relay, fds);
-		bool is_pending = relay->turn.is_on && relay->turn.wants_interrupt;
-		if (poll(fds, count, is_pending ? AGAIN_MS : -1) < 0 && errno != EINTR)
+		int r = poll(fds, count, patience_ms(relay));
+		if (r < 0 && errno != EINTR)
 			break;
+		if (r == 0 && is_insisting(relay)) {
+			bool is_last = ++relay->turn.insisted == INSIST_MAX;
+			relay->talk->insist(relay, is_last);
+		}
 		if (relay->turn.is_on)
 			wake_turn(relay, fds, count);
 		if (fds[SLOT_SIGNAL].revents)

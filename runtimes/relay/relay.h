@@ -48,6 +48,7 @@ struct turn {
 	bool is_ending;       /* everything was said; it ends when everything has arrived */
 	bool is_interrupted;  /* the child was told to stop */
 	bool wants_interrupt; /* it shall be, as soon as it can be */
+	int insisted;         /* how often */
 };
 
 struct talk;

@@ -11,12 +11,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/io.h"
 #include "base/own.h"
 #include "relay/dialect.h"
+#include "relay/processes.h"
 #include "relay/start.h"
 #include "relay/talk.h"
 #include "wire/json.h"
@@ -45,6 +47,10 @@ struct shell {
 	int status; /* what $? is for the next turn */
 	char flags[FLAGS_MAX];
 	bool has_errexit; /* the code speaks of it */
+	int exit_code;
+	bool is_held;        /* the code has ended, but not all that it started */
+	int64_t began;       /* the turn, */
+	int64_t interrupted; /* and its interrupt; in ticks since boot */
 
 	enum question question;
 	int answer_fd;      /* owned; a file in memory */
@@ -90,7 +96,8 @@ static int open_shell(struct relay *relay, int *ret_stdin, int *ret_frames)
 static void begin_shell(struct relay *relay)
 {
 	struct shell *shell = relay->state;
-	shell->is_running = false;
+	shell->is_running = shell->is_held = false;
+	shell->began = processes_now();
 	shell->question = QUESTION_NONE;
 	shell->said.len = 0;
 	if (relay->turn.number > 0)
@@ -347,6 +354,96 @@ static void answer_question(struct relay *relay)
 	relay_answer(relay, json);
 }
 
+static void end_execution(struct relay *relay)
+{
+	struct shell *shell = relay->state;
+	shell->is_running = shell->is_held = false;
+	relay_owe(relay);
+	if (shell->question != QUESTION_NONE) {
+		answer_question(relay);
+		shell->exit_code = 0;
+	} else {
+		shell->status = shell->exit_code;
+	}
+	relay_answer_done(relay, shell->exit_code);
+	relay_end_turn(relay);
+}
+
+/* ---- interrupts ---------------------------------------------------------------------------------
+ */
+
+static bool ready_shell(struct relay *relay)
+{
+	const struct shell *shell = relay->state;
+	return shell->is_running;
+}
+
+/* What runs in the background since an earlier turn is spared, as by a terminal. */
+static void interrupt_one(void *context, const struct process *process)
+{
+	const struct relay *relay = context;
+	const struct shell *shell = relay->state;
+	if (process->pid != relay->pid && process->started >= shell->began)
+		(void)kill(process->pid, SIGINT);
+}
+
+/* The interrupt may come while the shell reads one of our own lines, and cost that line: the one
+ * that reports the end is said once more. */
+static void interrupt_shell(struct relay *relay)
+{
+	struct shell *shell = relay->state;
+	feed_end(relay);
+	shell->interrupted = processes_now();
+	(void)kill(relay->pid, SIGINT);
+	processes_each(relay->pid, interrupt_one, relay);
+}
+
+/*
+ * A program that the shell is about to start when the interrupt comes is not there yet, and the
+ * shell may wait for it nevertheless, even back at its prompt. Such a one lives although a SIGINT
+ * would have ended it. While it is still a copy of the shell it cannot be told from a program that
+ * has something to do first.
+ */
+struct search {
+	const struct relay *relay;
+	bool is_back; /* the shell is, so none of its children runs in the foreground */
+	bool has_found;
+};
+
+static void find_missed(void *context, const struct process *process)
+{
+	struct search *search = context;
+	const struct relay *relay = search->relay;
+	const struct shell *shell = relay->state;
+	if (process->parent != relay->pid || process->started < shell->began ||
+		process->ignores_interrupt)
+		return;
+	if (!search->is_back && process->started > shell->interrupted + 1)
+		return; /* started by whoever handles the interrupt */
+	search->has_found = true;
+	if (!process->catches_interrupt)
+		(void)kill(process->pid, SIGINT);
+}
+
+static bool is_settled(struct relay *relay)
+{
+	const struct shell *shell = relay->state;
+	struct search search = { .relay = relay, .is_back = shell->is_held };
+	processes_each(relay->pid, find_missed, &search);
+	return !search.has_found;
+}
+
+static void insist_shell(struct relay *relay, bool is_last)
+{
+	const struct shell *shell = relay->state;
+	bool is_over = is_settled(relay) || is_last;
+	if (shell->is_held && is_over)
+		end_execution(relay);
+}
+
+/* ---- the shell's reports ------------------------------------------------------------------------
+ */
+
 static void hear_end(struct relay *relay, const char *line)
 {
 	struct shell *shell = relay->state;
@@ -356,17 +453,11 @@ static void hear_end(struct relay *relay, const char *line)
 	if (sscanf(line, "%lld %d %63s", &number, &status, flags) < 2 ||
 		number != relay->turn.number)
 		return; /* of a turn that is over, or not the shell's */
-	shell->is_running = false;
 	memcpy(shell->flags, flags, sizeof(flags));
-	relay_owe(relay);
-	if (shell->question != QUESTION_NONE) {
-		answer_question(relay);
-		status = 0;
-	} else {
-		shell->status = status & 0xff;
-	}
-	relay_answer_done(relay, status & 0xff);
-	relay_end_turn(relay);
+	shell->exit_code = status & 0xff;
+	shell->is_held = true;
+	if (!relay->turn.is_interrupted || is_settled(relay))
+		end_execution(relay);
 }
 
 static void hear_report(struct relay *relay)
@@ -385,7 +476,7 @@ static void hear_report(struct relay *relay)
 				shell->said.len = 0;
 		} else {
 			const char *line = buf_text(&shell->said);
-			if (line[0] == 'e' && !relay->turn.is_ending)
+			if (line[0] == 'e' && !relay->turn.is_ending && !shell->is_held)
 				hear_end(relay, line + 1);
 			shell->said.len = 0;
 		}
@@ -416,17 +507,6 @@ static void wake_shell(struct relay *relay, const struct pollfd *fds, size_t cou
 		hear_report(relay);
 }
 
-/* An interrupt that comes while the shell reads or writes our own lines may cost one of them: the
- * line that reports the end is said once more. */
-static bool ready_shell(struct relay *relay)
-{
-	struct shell *shell = relay->state;
-	if (!shell->is_running)
-		return false;
-	feed_end(relay);
-	return true;
-}
-
 static const char *explain_shell(struct relay *relay)
 {
 	const struct shell *shell = relay->state;
@@ -442,5 +522,7 @@ const struct talk talk_shell = {
 	.watch = watch_shell,
 	.wake = wake_shell,
 	.ready = ready_shell,
+	.interrupt = interrupt_shell,
+	.insist = insist_shell,
 	.explain = explain_shell,
 };

@@ -22,8 +22,12 @@ struct talk {
 	size_t (*watch)(struct relay *relay, struct pollfd *fds);
 	void (*wake)(struct relay *relay, const struct pollfd *fds, size_t count);
 
-	/* Gets ready for an interrupt of the child; false: not now. */
+	/* Whether the child can be interrupted now; does it. */
 	bool (*ready)(struct relay *relay);
+	void (*interrupt)(struct relay *relay);
+
+	/* A moment after an interrupt, and again for a while: for whom it came too early. */
+	void (*insist)(struct relay *relay, bool is_last);
 
 	/* The child has died: what more there is to say about it than how, NULL: nothing. */
 	const char *(*explain)(struct relay *relay);

@@ -131,7 +131,10 @@ os.execv(sys.argv[2], sys.argv[2:])""", str(theirs.fileno()), *(argv or command(
                 in_write = -1
             ready, writable, _ = select.select(list(waiting), [in_write] if in_write >= 0 else [], [], 1)
             if writable:
-                stdin = stdin[os.write(in_write, stdin[:65536]):]
+                try:
+                    stdin = stdin[os.write(in_write, stdin[:65536]):]
+                except BrokenPipeError:
+                    stdin = b""  # the turn is over
             for fd in ready:
                 data = os.read(fd, 4096 if slow else 1 << 20)
                 if not data:
