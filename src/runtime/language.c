@@ -48,7 +48,6 @@ static const struct part parts[] = {
 	{ "started",         PART_STRINGS,  AT(started),         false },
 	{ "guest",           PART_STRINGS,  AT(guest),           false },
 	{ "preload",         PART_PRELOADS, AT(preload),         false },
-	{ "session",         PART_STRINGS,  AT(session),         false },
 	{ "cold_env",        PART_STRINGS,  AT(cold_env),        false },
 	{ "session",         PART_STRINGS,  AT(session),         false },
 	{ "points",          PART_TEXT,     AT(points),          false },
@@ -394,17 +393,6 @@ static int check_session(const struct language *language, struct err *err)
 	return refuse_use("session", argv, "{prepared}", "nothing is prepared for it", err);
 }
 
-/* A session is told its code over the line. */
-static int check_session(const struct language *language, struct err *err)
-{
-	const struct strings *argv = &language->session;
-	if (argv->count == 0)
-		return 0;
-	TRY(check_argv("session", argv, err));
-	TRY(refuse_use("session", argv, "{file}", "it is started before there is any", err));
-	return refuse_use("session", argv, "{binary}", "it is started before there is any", err);
-}
-
 /* NAME, or the beginning of names with a '*' after it. */
 static bool is_pattern(const char *text)
 {
@@ -588,6 +576,7 @@ void language_done(struct language *language)
 	strings_done(&language->started);
 	strings_done(&language->guest);
 	strings_done(&language->session);
+	free(language->points);
 	preloads_done(&language->preload);
 	strings_done(&language->cold_env);
 	*language = (struct language){ 0 };

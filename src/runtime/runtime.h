@@ -52,7 +52,6 @@ struct language {
 	 * of one interpreter, else started, else not at all. */
 	struct strings started;  /* a runner that waits on its channel for what to run */
 	struct strings guest;    /* an interpreter that cells are forked from */
-	struct strings session;  /* a runner that serves turns over the line; empty: no sessions */
 	struct preloads preload; /* what the guest's interpreter may have loaded */
 	struct strings session;  /* a runner that remembers, over a line; empty: there is none */
 	char *points; /* what a session can go back to besides its files: "copy", its process, which
