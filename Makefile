@@ -42,7 +42,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model config jail zygote keeper runtime store provider engine session worker server
+LIB_ROOMS := base wire loan model config jail zygote keeper runtime guard store provider engine session worker server
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))

@@ -167,8 +167,21 @@ static int make_from_exec(const struct spec *spec, struct making *making)
 /* What the runner says becomes part of the result, and an event for who follows the run. */
 struct hearing {
 	struct channel channel;
+	struct guard_report *report; /* NULL: none is expected, or it is too late for one */
 	const struct outlet *outlet;
 };
+
+/* The code runs by now and may say it as well: so it counts for nothing else. */
+static void note_refused(struct result *result, const char *module)
+{
+	struct strings *names = &result->blocked_imports;
+	if (!module || names->count >= LIMIT_WARNINGS)
+		return;
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], module) == 0)
+			return;
+	strings_add(names, module);
+}
 
 static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
 {
@@ -178,12 +191,31 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	struct err err = { 0 };
 	if (channel_take(&hearing->channel, data, len, &message, &err) < 0)
 		return (struct heard){ .is_nonsense = true };
+	if (message.kind == MESSAGE_REPORT) {
+		if (!hearing->report) { /* only the runner speaks before the code does */
+			message_done(&message);
+			return (struct heard){ .is_nonsense = true };
+		}
+		guard_report_take(hearing->report, &message);
+	}
+	hearing->report = NULL;
 	if (message_is_event(&message) && hearing->outlet->announce)
 		hearing->outlet->announce(hearing->outlet->context, &message, pending);
+	if (message.kind == MESSAGE_REFUSED)
+		note_refused(hearing->channel.result, message_refused_module(&message));
 	heard.is_done = message.kind == MESSAGE_DONE;
 	heard.exit_code = heard.is_done ? message_exit_code(&message) : 0;
 	message_done(&message);
 	return heard;
+}
+
+/* A runner that had nothing to say about code that it ran found nothing. */
+static void apply_guard(struct guard_report *guard, const struct spec *spec, struct result *result)
+{
+	guard->is_analysed |=
+		result->error.kind[0] == '\0' || strcmp(result->error.kind, "syntax") != 0;
+	guard_apply(guard, spec, result);
+	guard_apply_end(spec, result);
 }
 
 static bool needs_full_proc(const struct spec *spec, const struct language *language)
@@ -195,7 +227,12 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct making *making, struct result *result, struct report *report,
 	struct engine_rest *rest, struct err *err)
 {
-	struct hearing hearing = { .channel = { .result = result }, .outlet = &wishes->outlet };
+	struct guard_report guard = { 0 };
+	bool is_guarded = making->language.is_guarded && spec->profile != PROFILE_TRUSTED;
+	auto_free char *policy = making->language.is_guarded ? guard_policy(spec) : NULL;
+	struct hearing hearing = { .channel = { .result = result },
+		.report = is_guarded ? &guard : NULL,
+		.outlet = &wishes->outlet };
 	const struct task task = {
 		.spec = spec,
 		.argv = &making->argv,
@@ -207,6 +244,7 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.code_len = making->code.len,
 		.needs_full_proc = needs_full_proc(spec, &making->language),
 		.outlet = wishes->outlet,
+		.policy = policy,
 		.ear = { .hear = making->language.has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
@@ -215,11 +253,56 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		spec->interpreter = making->argv.items[0];
 	TRY(provider_find(spec->provider, &rest->provider, err));
 	TRY(rest->provider->open(spec, making->runtime, &rest->handle, err));
-	TRY(rest->provider->run(rest->handle, &task, result, report, err));
+	int r = rest->provider->run(rest->handle, &task, result, report, err);
+	if (r == 0 && is_guarded)
+		apply_guard(&guard, spec, result);
+	guard_report_done(&guard);
+	TRY(r);
 	channel_end(&hearing.channel);
 	if (result->status == STATUS_OK)
 		failure_done(&result->error); /* a runner's word against its own exit status */
 	return 0;
+}
+
+static struct compiling compiling_of(
+	const struct spec *spec, const struct engine_wishes *wishes, const struct making *making)
+{
+	return (struct compiling){ .spec = spec,
+		.language = &making->language,
+		.runtime = making->runtime,
+		.program = making->program,
+		.file = making->file,
+		.code = buf_text(&making->code),
+		.code_len = making->code.len,
+		.wishes = wishes };
+}
+
+/* Where the runner does not look at the code itself, and the policy can refuse it, it is looked at
+ * first. True in *ret_is_over: it must not run. */
+static int check_first(struct spec *spec, const struct engine_wishes *wishes,
+	const struct making *making, struct result *result, bool *ret_is_over, struct err *err)
+{
+	struct guard_report guard = { 0 };
+	const struct compiling checking = compiling_of(spec, wishes, making);
+	if (!guard_is_binding(spec) || making->language.is_guarded)
+		return 0;
+	if (making->language.check.count == 0) {
+		if (spec->profile != PROFILE_STRICT)
+			return 0;
+		auto_free char *what = xasprintf("%s is not analysed", making->language.title);
+		guard_refuse(result, what);
+		*ret_is_over = true;
+		return 0;
+	}
+	struct result looked;
+	result_init(&looked);
+	int r = check(&checking, &guard, &looked, err);
+	if (r == 0)
+		guard_apply(&guard, spec, result);
+	*ret_is_over = result->status == STATUS_REFUSED;
+	result_done(&looked);
+	guard_report_done(&guard);
+	return r;
 }
 
 /* Compiles first where the language wants it. True in *ret_is_over: the compiler had the last
@@ -233,14 +316,7 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 		making->code.len, &making->stand, err));
 	if (making->language.compile.count == 0)
 		return 0;
-	const struct compiling compiling = { .spec = spec,
-		.language = &making->language,
-		.runtime = making->runtime,
-		.program = making->program,
-		.file = making->file,
-		.code = buf_text(&making->code),
-		.code_len = making->code.len,
-		.wishes = wishes };
+	const struct compiling compiling = compiling_of(spec, wishes, making);
 	TRY(compile(&compiling, result, report, &making->build_fd, &rest->fresh, err));
 	*ret_is_over = making->build_fd < 0;
 	hide_runtime(making);
@@ -306,14 +382,20 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, &making, result, err);
+	if (r == 0 && is_exec && spec->profile == PROFILE_STRICT) {
+		guard_refuse(result, "a program of the cell is not analysed");
+		is_over = true;
+	}
 	if (r == 0 && !is_exec)
+		r = check_first(spec, wishes, &making, result, &is_over, err);
+	if (r == 0 && !is_exec && !is_over)
 		r = make_binary(spec, wishes, &making, result, report, rest, &is_over, err);
 	if (r == 0 && !is_over)
 		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
 		tell_failure(result, err);
 	} else {
-		if (!is_over)
+		if (!is_over && result->status != STATUS_REFUSED)
 			explain_made(spec, &making, result);
 		if (!is_exec && wishes->wants_version)
 			(void)engine_version(&making.language, spec, result->language_version,
@@ -323,6 +405,24 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		tell_failure(result, err);
 		r = -1;
 	}
+	making_done(&making);
+	return r;
+}
+
+int engine_check(struct spec *spec, int interrupt_fd, struct guard_report *report,
+	struct result *result, struct err *err)
+{
+	const struct engine_wishes wishes = { .interrupt_fd = interrupt_fd,
+		.outlet = { .fds = { -1, -1 } } };
+	struct making making = { .build_fd = -1 };
+	int r = spec_check(spec, err);
+	if (r == 0)
+		r = check_root(spec, err);
+	if (r == 0)
+		r = make_from_language(spec, &making, result, err);
+	const struct compiling checking = compiling_of(spec, &wishes, &making);
+	if (r == 0 && making.language.check.count > 0 && spec->profile != PROFILE_TRUSTED)
+		r = check(&checking, report, result, err);
 	making_done(&making);
 	return r;
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "guard/guard.h"
 #include "keeper/keeper.h"
 #include "model/result.h"
 #include "model/spec.h"
@@ -72,6 +73,11 @@ int engine_configure(struct spec *spec, const struct config *config, struct err 
  * else none. */
 void engine_language_names(
 	const struct spec *spec, const struct config *config, struct strings *ret_names);
+
+/* What the guard says to the code, which is not run: *report is the caller's, also on failure. The
+ * result tells the language and the isolation of the cell that looked at it. */
+int engine_check(struct spec *spec, int interrupt_fd, struct guard_report *report,
+	struct result *result, struct err *err);
 
 /* The policy of the cell in which this spec would run, as text (owned by the caller): for whoever
  * has cells of it stand ready. */

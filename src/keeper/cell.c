@@ -290,6 +290,14 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 	return 0;
 }
 
+/* It lies in the channel when the runner begins, which need not wait for it. */
+static int tell_policy(struct cell *cell, struct err *err)
+{
+	auto_free char *text = xasprintf("{\"guard\":%s}", cell->task->policy);
+	int r = frame_write(cell->channel_fd, text, strlen(text));
+	return r < 0 ? err_sys(err, -r, "tell the runner the policy of the guard") : 0;
+}
+
 int cell_make_streams(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
@@ -304,7 +312,8 @@ int cell_make_streams(struct cell *cell, struct err *err)
 		return err_sys(err, errno, "share a pipe");
 	if (!task->ear.hear)
 		return 0;
-	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
+	TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
+	return task->policy ? tell_policy(cell, err) : 0;
 }
 
 /* What the program will be given, ready to go through the gate. */
@@ -363,6 +372,8 @@ int cell_send_job(struct cell *cell, struct err *err)
 	json_put(run, "env", list_of(&env));
 	json_put(run, "cwd", json_new_string(HOME));
 	json_put(message, "run", run);
+	if (cell->task->policy)
+		json_put(message, "guard", json_tokener_parse(cell->task->policy));
 	strings_done(&env);
 	auto_free char *text = json_print(message, false);
 	cell->started_us = clock_us();

@@ -80,10 +80,11 @@ struct task {
 	enum cell_form form;            /* of the cell it is meant for */
 	const struct strings *standing; /* and what stands ready in it; NULL: nothing */
 	struct outlet outlet;
-	struct ear ear;   /* without hear() the program gets no channel */
-	bool is_build;    /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
-	const int *build; /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
-	int interrupt_fd; /* readable: end the run as interrupted; -1: none */
+	struct ear ear;     /* without hear() the program gets no channel */
+	const char *policy; /* what the runner is told of the guard, as JSON; NULL: nothing */
+	bool is_build;      /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
+	const int *build;   /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
+	int interrupt_fd;   /* readable: end the run as interrupted; -1: none */
 };
 
 struct keeper;

@@ -36,6 +36,12 @@ const char *const audit_mode_names[AUDIT_MODE_COUNT + 1] = {
 	[AUDIT_SYNC]     = "sync",
 };
 
+const char *const profile_names[PROFILE_COUNT + 1] = {
+	[PROFILE_STRICT]   = "strict",
+	[PROFILE_STANDARD] = "standard",
+	[PROFILE_TRUSTED]  = "trusted",
+};
+
 static const char *const provider_names[] = { "local", NULL };
 
 const struct field spec_fields[] = {
@@ -171,6 +177,21 @@ const struct field spec_fields[] = {
 	  AT(audit_size), .min = MB, .max = TB, .fallback = "256M",
 	  .metavar = "SIZE", .example = "256M",
 	  .help = "most bytes of the audit log; its oldest files go first" },
+
+
+	{ .name = "profile", .is_job = true, .flag = "profile", .type = FIELD_CHOICE,
+	  AT(profile), .choices = profile_names, .fallback = "standard",
+	  .metavar = "NAME", .example = "strict",
+	  .help = "the guard: strict (only what is on its lists), standard (warns), trusted (none)" },
+	{ .name = "block_imports", .is_job = true, .flag = "block-dangerous-imports", .type = FIELD_BOOL,
+	  AT(block_imports), .fallback = "false", .metavar = "", .example = "true",
+	  .help = "refuse code with an import that the profile standard warns of" },
+	{ .name = "allow_modules", .is_job = true, .flag = "allow-import", .type = FIELD_STRINGS,
+	  AT(allow_modules), .max = LIMIT_NAMES, .metavar = "MODULE", .example = "numpy",
+	  .help = "the guard lets the code import this module; repeatable" },
+	{ .name = "block_modules", .is_job = true, .flag = "block-import", .type = FIELD_STRINGS,
+	  AT(block_modules), .max = LIMIT_NAMES, .metavar = "MODULE", .example = "ctypes",
+	  .help = "refuse code that imports this module; repeatable" },
 };
 /* clang-format on */
 

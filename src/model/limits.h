@@ -26,6 +26,7 @@ enum {
 	LIMIT_FRAME_BYTES = 8 << 20,     /* one message of a runner */
 	LIMIT_FRAME_DEPTH = 32,          /* levels of JSON in it */
 	LIMIT_TRACE = 64,                /* frames of one trace */
+	LIMIT_FINDINGS = 256,            /* of the guard, about one program */
 	LIMIT_CONTEXT = 16,              /* lines of context */
 	LIMIT_BUILD_BYTES = 1 << 30,     /* what a compiler makes */
 	LIMIT_KEPT_BUILDS = 1000,        /* builds kept for the next run of their code */

@@ -20,6 +20,8 @@ enum message_kind {
 	MESSAGE_COMPLETIONS,
 	MESSAGE_INSPECTION,
 	MESSAGE_COMPLETENESS,
+	MESSAGE_REPORT,  /* what the guard found, before any of the code ran */
+	MESSAGE_REFUSED, /* what the guard stopped while it ran */
 	MESSAGE_KIND_COUNT,
 };
 
@@ -38,6 +40,9 @@ void message_done(struct message *message);
 
 /* Whether it is an event for those who follow a run, or an affair between runner and supervisor. */
 bool message_is_event(const struct message *message);
+
+/* Of MESSAGE_REFUSED: the module that was not imported, NULL when it was something else. */
+const char *message_refused_module(const struct message *message);
 
 /* Of MESSAGE_DONE; in a session also how many executions there were, and whether it was
  * interrupted. */

@@ -151,6 +151,11 @@ struct result {
 	size_t warning_count;
 	struct isolation_item isolation[ISOLATION_ITEMS_MAX];
 	size_t isolation_count;
+
+	/* the guard's part */
+	char guard_verdict[8];          /* "allow", "warn", "block"; empty: it had nothing to say */
+	struct strings guard_warnings;  /* for who reads the result, not for a terminal */
+	struct strings blocked_imports; /* before and while it ran; at most LIMIT_WARNINGS */
 };
 
 void result_init(struct result *result); /* also makes the id */

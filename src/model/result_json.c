@@ -171,12 +171,29 @@ static struct json_object *compiled_to_json(const struct compiled *compiled)
 	return json;
 }
 
+static void add_texts(struct json_object *list, const struct strings *texts)
+{
+	for (size_t i = 0; i < texts->count; i++)
+		(void)json_object_array_add(list, json_new_string(texts->items[i]));
+}
+
+static struct json_object *guard_to_json(const struct result *result, const struct spec *spec)
+{
+	struct json_object *json = json_object_new_object();
+	json_put(json, "profile", json_new_string(profile_names[spec->profile]));
+	json_put(json, "verdict", text_or_null(result->guard_verdict));
+	return json;
+}
+
 static struct json_object *meta_to_json(const struct result *result, const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
 	struct json_object *warnings = json_object_new_array();
+	struct json_object *blocked = json_object_new_array();
 	for (size_t i = 0; i < result->warning_count; i++)
 		(void)json_object_array_add(warnings, json_new_string(result->warnings[i]));
+	add_texts(warnings, &result->guard_warnings);
+	add_texts(blocked, &result->blocked_imports);
 	json_put(json, "runtime", json_new_string(result->runtime));
 	json_put(json, "language", text_or_null(result->language));
 	json_put(json, "language_version", text_or_null(result->language_version));
@@ -194,7 +211,8 @@ static struct json_object *meta_to_json(const struct result *result, const struc
 		json_put(json, "stdout_file", json_new_string(result->out.spilled_to));
 	if (result->err.spilled_to)
 		json_put(json, "stderr_file", json_new_string(result->err.spilled_to));
-	json_put(json, "blocked_imports", json_object_new_array());
+	json_put(json, "guard", guard_to_json(result, spec));
+	json_put(json, "blocked_imports", blocked);
 	json_put(json, "warnings", warnings);
 	json_put(json, "resource_limits", spec_limits_to_json(spec));
 	json_put(json, "isolation", isolation_to_json(result));

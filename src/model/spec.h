@@ -60,6 +60,16 @@ enum audit_mode {
 
 extern const char *const store_mode_names[STORE_MODE_COUNT + 1];
 extern const char *const audit_mode_names[AUDIT_MODE_COUNT + 1];
+
+/* What the guard does about code before and while it runs. */
+enum profile {
+	PROFILE_STRICT = 0, /* only what its lists allow */
+	PROFILE_STANDARD,   /* warns */
+	PROFILE_TRUSTED,    /* no guard; the cell is the same */
+	PROFILE_COUNT,
+};
+
+extern const char *const profile_names[PROFILE_COUNT + 1]; /* NULL-terminated */
 extern const char *const proc_mode_names[PROC_MODE_COUNT + 1];
 extern const char *const net_mode_names[NET_MODE_COUNT + 1]; /* NULL-terminated */
 
@@ -111,6 +121,12 @@ struct spec {
 	int64_t store_days;
 	int audit; /* enum audit_mode */
 	int64_t audit_size;
+
+	/* the guard */
+	int profile;                  /* enum profile */
+	bool block_imports;           /* what the profile warns of is blocked */
+	struct strings allow_modules; /* never warned of; in strict: on the list */
+	struct strings block_modules; /* always blocked */
 
 	uint64_t given; /* bit i: spec_fields[i] was set by the asker, not by default */
 };

@@ -51,6 +51,8 @@ static const struct part parts[] = {
 	{ "cold_env",        PART_STRINGS,  AT(cold_env),        false },
 	{ "session",         PART_STRINGS,  AT(session),         false },
 	{ "points",          PART_TEXT,     AT(points),          false },
+	{ "check",           PART_STRINGS,  AT(check),           false },
+	{ "guarded",         PART_BOOL,     AT(is_guarded),      false },
 };
 
 static const struct placeholder {
@@ -443,6 +445,18 @@ static int check_names(const struct language *language, struct err *err)
 	return 0;
 }
 
+static int check_check(const struct language *language, struct err *err)
+{
+	if (language->is_guarded && (!language->has_channel || language->check.count == 0))
+		return err_set(err, ERR_INVALID,
+			"field 'guarded' needs \"channel\": true and a field 'check'");
+	if (language->check.count == 0)
+		return 0;
+	TRY(check_argv("check", &language->check, err));
+	TRY(refuse_use("check", &language->check, "{binary}", "nothing is compiled for it", err));
+	return need_use("check", &language->check, "{file}", err);
+}
+
 static int check_language(const struct language *language, struct err *err)
 {
 	TRY(check_names(language, err));
@@ -457,6 +471,7 @@ static int check_language(const struct language *language, struct err *err)
 	if (language->version.count > 0)
 		TRY(check_argv("version", &language->version, err));
 	TRY(check_making(language, err));
+	TRY(check_check(language, err));
 	return check_ready(language, err);
 }
 
@@ -579,6 +594,7 @@ void language_done(struct language *language)
 	free(language->points);
 	preloads_done(&language->preload);
 	strings_done(&language->cold_env);
+	strings_done(&language->check);
 	*language = (struct language){ 0 };
 }
 
