@@ -380,6 +380,8 @@ class Program:
             if returning:
                 code, self.line = returning
         self.main = make_main(path)
+        if policy and policy["profile"] == "strict":
+            load("strict").equip(self.main)
         self.function = type(load)(code, self.main.__dict__)
 
 

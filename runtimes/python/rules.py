@@ -231,6 +231,13 @@ def caught_nodes(nodes):
     return found
 
 
+def place(node):
+    """Line and column, both from 1; of an attribute those of its name."""
+    if type(node) is _ast.Attribute and getattr(node, "end_col_offset", None):
+        return node.end_lineno, node.end_col_offset - len(node.attr.encode()) + 1
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1
+
+
 class Walk:
     def __init__(self, tree, is_strict, policy):
         self.is_strict = is_strict
@@ -244,9 +251,8 @@ class Walk:
     def say(self, rule, node, reason, module=None, severity=None):
         severity = severity or RULES[rule][self.is_strict]
         if severity:
-            column = getattr(node, "col_offset", -1) + 1
-            self.findings.append(finding(rule, severity, getattr(node, "lineno", 0), column, reason,
-                                         module))
+            line, column = place(node)
+            self.findings.append(finding(rule, severity, line, column, reason, module))
 
     # ---- imports
 

@@ -60,6 +60,7 @@ TOLD_MAX = 16
 
 
 class state:
+    modules = None
     told = 0  # refusals that were said
     importing = 0  # a module of the list is being loaded
     is_looking = False  # the audit hook asks who it was
@@ -267,10 +268,11 @@ INSTEAD = {("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"):
 class Modules:
     """The facades of one program."""
 
-    def __init__(self, allow, block):
+    def __init__(self, allow, block, eval):
         self.allow, self.block = frozenset(allow), frozenset(block)
         self.facades = {}
         self.real_import = builtins.__import__
+        self.eval = eval
 
     def is_granted(self, name):
         """Allowed by whoever runs the program: such a module comes as it is."""
@@ -312,6 +314,9 @@ class Modules:
             self.real_import(name)
         finally:
             state.importing -= 1
+        typing = sys.modules.get("typing")
+        if typing is not None:
+            typing.eval = self.eval
 
     def top(self, name):
         """What `import a.b` binds: a, with b in it."""
@@ -467,16 +472,44 @@ def make_hook(main, path, modules):
 lookups = {}
 
 
-def enforce(main, path):
-    """From here on: the program's module has what the lists allow, and the hook is there."""
+def plainly_compiled(source, path="<string>", run=exec):
+    """core.py has a way that traces, which the hook would take for the program's."""
+    return compile(source, path, run.__name__, 0, True)
+
+
+def make_eval(main):
+    """What the library evaluates for a program, annotations above all, is the program's text: it is
+    held to the same names, wherever the library was told to look them up."""
+    own_eval, names_of_main = builtins.eval, main.__dict__
+
+    def eval(code, globals=None, locals=None):
+        if type(code) is str:
+            code = compile(code, "<annotation>", "eval", 0, True)
+        for name in code.co_names:
+            if name.startswith("_") or name in FORBIDDEN or name in REWRITTEN:
+                raise blocked("attribute", name, AttributeError)
+        if globals is not names_of_main:
+            globals = {"__builtins__": names_of_main["__builtins__"]}
+        return own_eval(code, globals, locals)
+    return eval
+
+
+def equip(main):
+    """The program's module has what the lists allow. Before its function is made, which looks where
+    its builtins are only then."""
     policy = guard.policy
-    modules = Modules(policy.get("allow", ()), policy.get("block", ()))
     lookups.update(make_lookups(main))
-    main.__dict__["__builtins__"] = make_builtins(modules, lookups)
+    state.modules = Modules(policy.get("allow", ()), policy.get("block", ()), make_eval(main))
+    main.__dict__["__builtins__"] = make_builtins(state.modules, lookups)
     main.__dict__["__loader__"] = None
+
+
+def enforce(main, path):
+    """The last thing before the program: from here on the hook is there."""
     home = sys.path[0] if sys.path else None
     if home is not None and home in ("", path.rpartition("/")[0]):
         sys.path.append(sys.path.pop(0))  # a file beside the program must not pass for the library's
     for part in ("values", "failure"):  # what is needed when the program has ended
         load(part)
-    sys.addaudithook(make_hook(main, path, modules))
+    load.__globals__["compiled"] = plainly_compiled
+    sys.addaudithook(make_hook(main, path, state.modules))

@@ -18,6 +18,7 @@ struct command {
 };
 
 extern const struct command cmd_run;
+extern const struct command cmd_check;
 extern const struct command cmd_serve;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;

@@ -13,6 +13,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_run,
+	&cmd_check,
 	&cmd_serve,
 	&cmd_doctor,
 	&cmd_languages,

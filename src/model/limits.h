@@ -13,6 +13,7 @@ enum {
 	LIMIT_NAMES = 64,                /* layers in --require and --without, each */
 	LIMIT_MOUNTS = 32,               /* --ro and --rw together */
 	LIMIT_COMMANDS = 64,             /* programs in --commands */
+	LIMIT_MODULE_NAME = 128,         /* bytes of a module that the guard is told of */
 	LIMIT_COMMAND_NAME = 64,         /* bytes of the name of one */
 	LIMIT_FILES = 256,               /* --file and --out, each */
 	LIMIT_TREE_DEPTH = 64,           /* directories walked when copying in or out */

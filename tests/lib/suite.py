@@ -303,7 +303,7 @@ FILE_KEYS = {"path": str, "size": int, "saved_to": (str, NONE), "refused": (str,
 META_KEYS = {
     "runtime": (str, NONE), "language": (str, NONE), "language_version": (str, NONE),
     "compile": (dict, NONE), "warm": bool, "truncated": bool, "stdout_bytes": int, "stderr_bytes": int,
-    "blocked_imports": list, "warnings": list, "resource_limits": dict, "isolation": dict,
+    "guard": dict, "blocked_imports": list, "warnings": list, "resource_limits": dict, "isolation": dict,
     "execution_mode": str,
 }
 COMPILE_KEYS = {
