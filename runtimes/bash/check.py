@@ -249,6 +249,9 @@ def commands(words):
     for word in words:
         if word.is_operator and word.text in ("<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "<<<"):
             redirected = word
+            last = current[-1] if current else None
+            if last and last.text.isdigit() and last.column + len(last.text) == word.column:
+                current.pop()  # the descriptor
             continue
         if redirected:
             found.append(([redirected, word], "redirection"))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/term.h"
@@ -226,7 +227,7 @@ static int tell(const struct check_line *line, const struct guard_report *report
 			put_autorun(&out, autorun, &reasons);
 	}
 	strings_done(&reasons);
-	(void)cli_write(STDOUT_FILENO, buf_text(&out), out.len, -1);
+	(void)io_write_until(STDOUT_FILENO, buf_text(&out), out.len, -1);
 	return exit_of(guard_judge(report));
 }
 

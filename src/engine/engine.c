@@ -229,7 +229,8 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 {
 	struct guard_report guard = { 0 };
 	bool is_guarded = making->language.is_guarded && spec->profile != PROFILE_TRUSTED;
-	auto_free char *policy = making->language.is_guarded ? guard_policy(spec) : NULL;
+	bool is_told = making->language.is_guarded && !guard_is_default(spec);
+	auto_free char *policy = is_told ? guard_policy(spec) : NULL;
 	struct hearing hearing = { .channel = { .result = result },
 		.report = is_guarded ? &guard : NULL,
 		.outlet = &wishes->outlet };

@@ -71,9 +71,11 @@ char *guard_report_to_json(const struct guard_report *report, const struct spec 
 	const char *language, const char *file, const enum autorun *autorun,
 	const struct strings *reasons, bool is_pretty);
 
-/* What an analysis is told: the policy as a JSON text (owned by the caller); NULL: it is the
- * default, which needs no words. */
+/* What an analysis is told: the policy as a JSON text (owned by the caller). */
 char *guard_policy(const struct spec *spec);
+
+/* Whether it is the default, of which a runner need not be told. */
+bool guard_is_default(const struct spec *spec);
 
 /* Whether the policy can refuse anything, so that code which is not analysed must not pass. */
 bool guard_is_binding(const struct spec *spec);

@@ -16,11 +16,14 @@ static struct json_object *names_to_json(const struct strings *names)
 	return json;
 }
 
+bool guard_is_default(const struct spec *spec)
+{
+	return spec->profile == PROFILE_STANDARD && !spec->block_imports &&
+	       spec->allow_modules.count == 0 && spec->block_modules.count == 0;
+}
+
 char *guard_policy(const struct spec *spec)
 {
-	if (spec->profile == PROFILE_STANDARD && !spec->block_imports &&
-		spec->allow_modules.count == 0 && spec->block_modules.count == 0)
-		return NULL;
 	auto_json struct json_object *json = json_object_new_object();
 	json_put(json, "profile", json_new_string(profile_names[spec->profile]));
 	json_put(json, "block_imports", json_object_new_boolean(spec->block_imports));

@@ -135,9 +135,10 @@ TEST(what_ended_by_the_policy_in_strict_was_refused)
 TEST(the_default_policy_needs_no_words)
 {
 	begin("");
-	ASSERT(!guard_policy(&spec));
+	ASSERT(guard_is_default(&spec));
 	ASSERT(!guard_is_binding(&spec));
 	strings_add(&spec.block_modules, "ctypes");
+	ASSERT(!guard_is_default(&spec));
 	auto_free char *text = guard_policy(&spec);
 	ASSERT_STR(text, "{\"profile\":\"standard\",\"block_imports\":false,\"allow\":[],"
 			 "\"block\":[\"ctypes\"]}");
