@@ -15,10 +15,14 @@ struct command {
 	const char *usage; /* after "hotcell NAME " */
 	const char *help;  /* one line */
 	int (*run)(const struct command *command, int argc, char **argv);
+	/* Which of the spec's fields it has options for; NULL: all of them. */
+	bool (*takes)(const struct field *field);
 };
 
 extern const struct command cmd_run;
 extern const struct command cmd_check;
+extern const struct command cmd_repl;
+extern const struct command cmd_session;
 extern const struct command cmd_serve;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
@@ -41,6 +45,7 @@ struct cli_option {
 struct cli_line {
 	bool has_help;
 	int rest; /* index of the first argument that is no option */
+	bool (*takes)(const struct field *field); /* as in struct command */
 	void *context;
 	/* Called for each of the command's own options, with its value or NULL. */
 	int (*take)(void *context, const char *flag, const char *value, struct err *err);

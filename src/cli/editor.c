@@ -674,6 +674,14 @@ static void begin_text(struct editor *editor, const struct frame_prompt *prompt)
 	term_measure(editor->term);
 }
 
+/* An empty line at the end said that the text is whole; it is no part of it. */
+static void cut_end(char *text)
+{
+	size_t len = strlen(text);
+	while (len > 0 && strchr(" \t\n", text[len - 1]))
+		text[--len] = '\0';
+}
+
 enum editor_answer editor_read(
 	struct editor *editor, const struct frame_prompt *prompt, char **ret_text)
 {
@@ -688,6 +696,7 @@ enum editor_answer editor_read(
 	if (answer != EDITOR_TEXT)
 		return answer;
 	*ret_text = xstrdup(buf_text(&editor->edit.text));
+	cut_end(*ret_text);
 	if (editor->history)
 		history_add(editor->history, *ret_text);
 	return EDITOR_TEXT;

@@ -14,6 +14,8 @@
 static const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_check,
+	&cmd_repl,
+	&cmd_session,
 	&cmd_serve,
 	&cmd_doctor,
 	&cmd_languages,

@@ -39,13 +39,18 @@ static void add(struct table *table, const char *flag, char short_flag, bool has
 	}
 }
 
-static void make_table(
-	struct table *table, bool has_spec, const struct cli_option *own, size_t own_count)
+static bool is_taken(const struct field *field, bool (*takes)(const struct field *field))
+{
+	return !field->has_no_flag && (!takes || takes(field));
+}
+
+static void make_table(struct table *table, const struct cli_line *line, bool has_spec,
+	const struct cli_option *own, size_t own_count)
 {
 	*table = (struct table){ .shorts = "+:h" };
 	for (size_t i = 0; has_spec && i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
-		if (field->has_no_flag)
+		if (!is_taken(field, line->takes))
 			continue;
 		table->fields[table->count] = field;
 		add(table, field->flag, field->short_flag, field->type != FIELD_BOOL);
@@ -96,7 +101,7 @@ int cli_read(int argc, char **argv, struct spec *spec, const struct cli_option *
 	size_t own_count, struct cli_line *line, struct err *err)
 {
 	struct table table;
-	make_table(&table, spec != NULL, own, own_count);
+	make_table(&table, line, spec != NULL, own, own_count);
 	opterr = 0;
 	optind = 1;
 	for (;;) {
@@ -140,7 +145,7 @@ void cli_help(const struct command *command, const struct cli_option *own, size_
 		command->help);
 	for (size_t i = 0; has_spec && i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
-		if (!field->has_no_flag)
+		if (is_taken(field, command->takes))
 			print_option(field->flag, field->short_flag,
 				field->type == FIELD_BOOL ? NULL : field->metavar, field->help,
 				field->fallback);

@@ -76,6 +76,9 @@ struct session_turn {
 	const char *stdin_path;    /* "-": our own; NULL: nothing to read */
 	struct outlet outlet;      /* as of a run; fds of -1: nobody follows */
 	int interrupt_fd; /* readable: the code is interrupted, and the state stays; -1: none */
+	/* Asked when interrupt_fd is readable, where more than interrupts comes from there. NULL: it
+	 * is one. */
+	bool (*is_interrupt)(void *context);
 	/* Asked when the code wants a line: the answer without its newline (owned by the room), or
 	 * NULL for the end of input. The deadline waits meanwhile. NULL: input() reads stdin. */
 	char *(*input)(void *context, const char *prompt, bool is_secret);
