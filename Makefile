@@ -4,6 +4,7 @@
 #
 #   rooms of the library   src/ROOM/*.c         -> $(BUILD)/libhotcell.a
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
+#   the prompt             src/cli/*.c          -> $(BUILD)/hotcell-repl
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
 #   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
 #   the daemon             src/server/*.c       -> $(BUILD)/hotcelld
@@ -46,6 +47,7 @@ LIB_ROOMS := base wire loan model config jail zygote keeper runtime guard store 
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
+cli_parts   := $(filter-out %main.c,$(cli_src))
 zygote_src  := src/zygote/main.c
 keeper_src  := src/keeper/main.c
 server_src  := src/server/main.c
@@ -65,7 +67,7 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 lib          := $(BUILD)/libhotcell.a
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
-	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-worker \
+	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-worker $(BUILD)/hotcell-repl \
 	$(BUILD)/hotcell-bench
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
@@ -93,7 +95,7 @@ module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c 
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # What programs have besides main(), for their unit tests.
-part_obj := $(call obj,$(filter-out %/main.c,$(cli_src) $(sql_src) $(relay_src)))
+part_obj := $(call obj,$(cli_parts) $(filter-out %/main.c,$(sql_src) $(relay_src)))
 
 # ---- flags --------------------------------------------------------------------------------------
 
@@ -233,11 +235,16 @@ $(parts): $(part_obj)
 	$(Q)$(AR) qcs $@ $^
 
 # It begins before its C library: what runs then must find all it calls in itself.
-$(BUILD)/hotcell: $(call obj,$(cli_src)) $(lib)
+$(BUILD)/hotcell: $(call obj,src/cli/main.c $(cli_parts)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c -lfyaml
 	$(Q)test -z '$(ENTRY)' || ! nm -u $(early) | grep -v ' _start$$' || \
 		{ echo 'early.c: calls these before they are there'; rm $@; exit 1; }
+
+# What one of the two needs of the other's parts is linked, and nothing else.
+$(BUILD)/hotcell-repl: $(call obj,src/cli/repl_main.c $(cli_parts)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(BUILD)/hotcell-keeper: $(call obj,$(keeper_src)) $(lib)
 	$(say) LINK $@
@@ -395,6 +402,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
 	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
 	install -D -m 755 $(BUILD)/hotcell-worker $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-worker
+	install -D -m 755 $(BUILD)/hotcell-repl $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-repl
 	install -D -m 755 $(BUILD)/hotcell-bench $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-bench
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter-out %.py,$(benches))
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter %.py,$(benches))

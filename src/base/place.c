@@ -80,7 +80,7 @@ int place_program(const char *name, char *path, size_t size, struct err *err)
 	char *slash = strrchr(self, '/');
 	if (slash)
 		*slash = '\0';
-	const char *const places[] = { "", "/..", "/../lib/hotcell" };
+	const char *const places[] = { "", "/..", "/../lib/hotcell", "/../../bin" };
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		(void)snprintf(path, size, "%s%s/%s", self, places[i], name);
 		if (access(path, X_OK) == 0)

@@ -26,5 +26,5 @@ int place_open_run_dir(int *ret_fd, struct err *err);
  * directory. The path (owned by the caller) may not exist yet. */
 int place_state_dir(char **ret_path, struct err *err);
 
-/* A program of ours: beside this one, or in ../lib/hotcell of it. */
+/* A program of ours: beside this one, in ../lib/hotcell of it, or in ../../bin of one there. */
 int place_program(const char *name, char *path, size_t size, struct err *err);

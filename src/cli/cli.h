@@ -33,6 +33,14 @@ extern const struct command cmd_config;
 extern const struct command cmd_audit;
 extern const struct command cmd_artifacts;
 
+/* At the beginning of a program: streams are there, and signals that are errors are ignored. False:
+ * it cannot run. */
+bool cli_begin(void);
+
+/* At its end: the exit status. What was printed but could not be written, as on a full disk, is no
+ * success; a reader who left early, as head does, had what he wanted. */
+int cli_finish(int status);
+
 /* An option that is the command's own, not a field of the spec. */
 struct cli_option {
 	const char *flag;

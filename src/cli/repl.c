@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hotcell repl: a prompt for a session. */
+/* hotcell-repl, which hotcell repl becomes: a prompt for a session. */
 #include "cli/repl.h"
 
 #include <string.h>
@@ -340,7 +340,7 @@ static int run(const struct command *command, int argc, char **argv)
 	return status < 0 ? cli_fail(&err) : status;
 }
 
-const struct command cmd_repl = {
+const struct command repl_command = {
 	.name = "repl",
 	.usage = "[-l LANG] [--session NAME] [OPTIONS]",
 	.help = "a prompt: code line by line, in a session that remembers",

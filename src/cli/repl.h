@@ -35,6 +35,8 @@ struct repl {
 	int64_t last_wall_us;
 };
 
+extern const struct command repl_command;
+
 /* A member that is a text; NULL: there is none. */
 const char *repl_text(struct json_object *json, const char *key);
 

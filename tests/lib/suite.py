@@ -25,7 +25,8 @@ BUILD = os.path.abspath(os.environ.get("HOTCELL_BUILD", "build"))
 HOTCELL = os.path.abspath(os.environ.get("HOTCELL", os.path.join(BUILD, "hotcell")))
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
-PROGRAMS = ("hotcell", "hotcelld", "hotcell-worker", "hotcell-bench", "hotcell-keeper", "hotcell-zygote")
+PROGRAMS = ("hotcell", "hotcelld", "hotcell-worker", "hotcell-bench", "hotcell-repl", "hotcell-keeper",
+            "hotcell-zygote")
 
 STATUSES = {
     "ok", "error", "signal", "timeout", "cpu_limit", "oom", "output_limit", "disk_limit",
