@@ -85,7 +85,17 @@ struct task {
 	bool is_build;      /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
 	const int *build;   /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
 	int interrupt_fd;   /* readable: end the run as interrupted; -1: none */
+	/* Asked when it is readable, where more than interrupts comes from there; NULL: it is one.
+	 */
+	bool (*is_interrupt)(void *context);
+	void *interrupt_context;
 };
+
+/* Whether what came from the task's interrupt_fd is an interrupt. */
+static inline bool task_is_interrupt(const struct task *task)
+{
+	return !task->is_interrupt || task->is_interrupt(task->interrupt_context);
+}
 
 struct keeper;
 

@@ -331,7 +331,7 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 {
 	if (fds[WAIT_OOM].revents)
 		end_for(cell, CAUSE_MEMORY);
-	if (fds[WAIT_INTERRUPT].revents)
+	if (fds[WAIT_INTERRUPT].revents && task_is_interrupt(cell->task))
 		end_for(cell, CAUSE_INTERRUPT);
 	if (fds[WAIT_LISTENER].revents)
 		answer_watched(cell);
@@ -468,7 +468,7 @@ static void flush(struct cell *cell, int stream)
 			return;
 		if (fds[0].revents)
 			write_outlet(cell, stream);
-		else if (fds[1].revents)
+		else if (fds[1].revents && task_is_interrupt(cell->task))
 			pending_of(cell, stream)->len = 0;
 	}
 }

@@ -131,7 +131,7 @@ static int await_grant(struct cell *cell, const struct turn_wish *wish, struct e
 		};
 		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
 			return err_sys(err, errno, "wait for the turn");
-		if (fds[1].revents)
+		if (fds[1].revents && task_is_interrupt(cell->task))
 			return err_set(
 				err, ERR_INTERRUPTED, "interrupted while waiting for the turn");
 		if (!fds[0].revents)

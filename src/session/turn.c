@@ -261,7 +261,9 @@ static int execute(struct taking *taking, struct err *err)
 	const struct task task = { .spec = &taking->spec,
 		.outlet = turn->outlet,
 		.ear = { .hear = hear, .context = taking },
-		.interrupt_fd = turn->interrupt_fd };
+		.interrupt_fd = turn->interrupt_fd,
+		.is_interrupt = turn->is_interrupt,
+		.interrupt_context = turn->context };
 	TRY(add_frame(&taking->frames, request, err));
 	TRY(take(taking, turn->session, turn->waits, &task, &end, err));
 	explain(taking, &end);
