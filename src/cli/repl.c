@@ -170,7 +170,7 @@ static void greet(const struct repl *repl)
 	buf_init(&limits, 1 << 16);
 	buf_init(&line, 1 << 16);
 	if (sessions_ask(sessions_request("info", repl->session), &info, &err) == 0)
-		session_limits_put(&limits, info);
+		session_limits_put(&limits, info, true);
 	auto_free char *first = xasprintf("hotcell %s · %s · session %s%s", HOTCELL_VERSION,
 		repl->language, repl->session,
 		repl->is_ours ? ", which ends when you leave" : ", which stays");

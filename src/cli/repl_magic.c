@@ -120,6 +120,18 @@ static int reset(struct repl *repl, const struct magic *magic, struct err *err)
 	return 0;
 }
 
+static int files(struct repl *repl, const struct magic *magic, struct err *err)
+{
+	auto_json struct json_object *listing = NULL;
+	auto_buf struct buf text = { 0 };
+	(void)magic;
+	buf_init(&text, TEXT_MAX);
+	TRY(session_files(repl->session, &listing, err));
+	session_files_put(&text, listing, &repl->term, (int64_t)time(NULL));
+	print_text(&text);
+	return 0;
+}
+
 static int limits(struct repl *repl, const struct magic *magic, struct err *err)
 {
 	auto_json struct json_object *info = NULL;
@@ -127,7 +139,7 @@ static int limits(struct repl *repl, const struct magic *magic, struct err *err)
 	(void)magic;
 	buf_init(&text, TEXT_MAX);
 	TRY(info_of(repl, &info, err));
-	session_limits_put(&text, info);
+	session_limits_put(&text, info, false);
 	(void)buf_append(&text, "\n", 1);
 	print_text(&text);
 	return 0;
@@ -282,6 +294,7 @@ static const struct row rows[] = {
 	{ "points",     NULL,     "the points there are", false, points },
 	{ "fork",       "NAME",   "make a session that begins where this one is", false, fork_session },
 	{ "switch",     "NAME",   "go to another session", false, switch_session },
+	{ "files",      NULL,     "what is in the session's /home/user", false, files },
 	{ "limits",     NULL,     "what the session may use", false, limits },
 	{ "info",       NULL,     "all about the session", false, tell_info },
 	{ "who",        NULL,     "the names that were given here", false, who },

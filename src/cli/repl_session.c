@@ -228,6 +228,8 @@ enum run_status repl_execute(struct repl *repl, const char *code, size_t len)
 	struct session_turn turn = { .session = repl->session,
 		.code = code,
 		.code_len = len,
+		/* who works on a project changes its files while he tries them */
+		.reloads = repl->spec.ro.count + repl->spec.rw.count > 0,
 		.interrupt_fd = repl->interrupt_fd,
 		.input = answer_input,
 		.context = repl,

@@ -88,6 +88,7 @@ static const struct cli_option exec_options[] = {
 	{ .flag = "stream", .help = "with --json: events as JSON lines, the result as the last" },
 	{ .flag = "wait",
 		.help = "wait while another execution has its turn, else that is refused" },
+	{ .flag = "reload", .help = "load modules of a mounted project again that changed" },
 	{ .flag = "color",
 		.metavar = "WHEN",
 		.help = "colours, tables and pictures: auto (on a terminal), always, never "
@@ -103,7 +104,7 @@ static const char exec_examples[] = "  hotcell session exec work -c 'x = 6'\n"
 struct exec_line {
 	struct manner manner;
 	struct spec spec;
-	bool waits;
+	bool waits, reloads;
 };
 
 static int take_exec(void *context, const char *flag, const char *value, struct err *err)
@@ -111,6 +112,8 @@ static int take_exec(void *context, const char *flag, const char *value, struct 
 	struct exec_line *line = context;
 	if (strcmp(flag, "wait") == 0)
 		line->waits = true;
+	else if (strcmp(flag, "reload") == 0)
+		line->reloads = true;
 	else
 		TRY(manner_take(&line->manner, flag, value, err));
 	return 0;
@@ -172,6 +175,7 @@ static int take_turn(
 		.timeout_ms = given(&line->spec, "timeout", line->spec.timeout_ms),
 		.max_output = given(&line->spec, "max-output", line->spec.max_output),
 		.waits = line->waits,
+		.reloads = line->reloads,
 		.env = line->spec.env.count > 0 ? &line->spec.env : NULL,
 		.stdin_path = line->spec.stdin_path,
 		.interrupt_fd = interrupt_fd,

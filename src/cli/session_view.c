@@ -87,15 +87,11 @@ void session_list_put(
 	struct columns columns = { .heads = heads, .count = COUNT_OF(heads) };
 	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
 		struct json_object *info = json_object_array_get_idx(sessions, i);
-		struct json_object *points = json_object_object_get(info, "points");
-		size_t point_count = json_object_is_type(points, json_type_array)
-					     ? json_object_array_length(points)
-					     : 0;
 		columns_add(&columns, copy_of(info, "name"));
 		columns_add(&columns, copy_of(info, "language"));
 		columns_add(&columns, copy_of(info, "status"));
 		columns_add(&columns, xasprintf("%lld", (long long)number_of(info, "executions")));
-		columns_add(&columns, xasprintf("%zu", point_count));
+		columns_add(&columns, xasprintf("%lld", (long long)number_of(info, "point_count")));
 		columns_add(&columns, size_of(info, "memory_kb"));
 		auto_free char *used = span_of(now - number_of(info, "last_used"));
 		columns_add(&columns, xasprintf("%s ago", used));
@@ -103,6 +99,41 @@ void session_list_put(
 	}
 	columns_put(out, &columns, term);
 	columns_done(&columns);
+}
+
+void session_files_put(
+	struct buf *out, struct json_object *listing, const struct term *term, int64_t now)
+{
+	static const struct column_head heads[] = {
+		{ .title = "FILE", .gives_way = true },
+		{ .title = "SIZE", .is_number = true },
+		{ .title = "CHANGED", .is_number = true },
+	};
+	struct columns columns = { .heads = heads, .count = COUNT_OF(heads) };
+	struct json_object *files = json_object_object_get(listing, "files");
+	size_t count =
+		json_object_is_type(files, json_type_array) ? json_object_array_length(files) : 0;
+	char size[32];
+	if (count == 0) {
+		(void)buf_printf(out, "no files in /home/user\n");
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *file = json_object_array_get_idx(files, i);
+		const char *kind = text_of(file, "kind");
+		bool is_file = kind && strcmp(kind, "file") == 0;
+		auto_free char *ago = span_of(now - number_of(file, "modified"));
+		columns_add(&columns, copy_of(file, "path"));
+		columns_add(&columns,
+			is_file ? xstrdup(text_bytes(number_of(file, "size"), size, sizeof(size)))
+				: NULL);
+		columns_add(&columns, xasprintf("%s ago", ago));
+	}
+	columns_put(out, &columns, term);
+	columns_done(&columns);
+	if ((int64_t)count < number_of(listing, "count"))
+		(void)buf_printf(out, "… %lld more\n",
+			(long long)(number_of(listing, "count") - (int64_t)count));
 }
 
 /* ---- one session ------------------------------------------------------------------------------
@@ -145,12 +176,22 @@ static bool is_size(const char *key)
 	return false;
 }
 
+static bool is_asked_first(const char *key)
+{
+	static const char *const keys[] = { "timeout", "memory", "disk", "pids" };
+	for (size_t i = 0; i < COUNT_OF(keys); i++) {
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_time(const char *key)
 {
 	return strcmp(key, "timeout") == 0 || strcmp(key, "cpu_time") == 0;
 }
 
-void session_limits_put(struct buf *out, struct json_object *info)
+void session_limits_put(struct buf *out, struct json_object *info, bool is_short)
 {
 	struct json_object *limits = json_object_object_get(info, "limits");
 	bool is_first = true;
@@ -159,7 +200,7 @@ void session_limits_put(struct buf *out, struct json_object *info)
 	json_object_object_foreach(limits, key, value)
 	{
 		char size[32];
-		if (!value)
+		if (!value || (is_short && !is_asked_first(key)))
 			continue;
 		(void)buf_printf(out, "%s", is_first ? "" : ", ");
 		is_first = false;
@@ -177,7 +218,7 @@ static void put_limits(struct buf *out, struct json_object *info, const struct t
 {
 	auto_buf struct buf text = { 0 };
 	buf_init(&text, 1 << 16);
-	session_limits_put(&text, info);
+	session_limits_put(&text, info, false);
 	if (text.len > 0)
 		put_line(out, term, "limits", buf_text(&text));
 }

@@ -20,8 +20,12 @@ void session_info_put(
 void session_points_put(
 	struct buf *out, struct json_object *info, const struct term *term, int64_t now);
 
-/* "timeout 33 s, memory 512M, …". */
-void session_limits_put(struct buf *out, struct json_object *info);
+/* "timeout 33 s, memory 512M, …"; `is_short`: only those people ask for first. */
+void session_limits_put(struct buf *out, struct json_object *info, bool is_short);
+
+/* What session_files() told. */
+void session_files_put(
+	struct buf *out, struct json_object *listing, const struct term *term, int64_t now);
 
 /* "point 3 'x'", or "point 3": owned by the caller. */
 char *session_point_name(struct json_object *point);

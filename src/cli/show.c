@@ -116,11 +116,22 @@ static bool put_picture(
 	return false;
 }
 
+/* At a prompt a value is read as its language writes it, as long as that is short. */
+static bool is_short_text(struct json_object *bundle, const struct show *show)
+{
+	struct json_object *plain = member(bundle, "text/plain");
+	if (show->number == 0 || !is_text(plain))
+		return false;
+	const char *text = json_object_get_string(plain);
+	return !strchr(text, '\n') &&
+	       text_put(NULL, text, strlen(text), LINE_COLUMNS) < show->out.columns - 10;
+}
+
 static bool put_json(struct buf *out, struct json_object *bundle, struct show *show, bool is_result)
 {
 	struct json_object *json = member(bundle, "application/json");
 	int column = 0;
-	if (!json)
+	if (!json || is_short_text(bundle, show))
 		return false;
 	if (is_result)
 		column = put_out(out, show, false);

@@ -98,6 +98,7 @@ static inline bool task_is_interrupt(const struct task *task)
 }
 
 struct keeper;
+struct json_object;
 
 enum keeper_life {
 	KEEPER_ONCE = 0, /* one cell, then it closes */
@@ -183,6 +184,8 @@ struct turn_wish {
 	int64_t grace_ms;   /* from an interrupt to the end */
 	/* The turn is ours; `words`, JSON, tell of the session. Settles the task's spec. */
 	int (*granted)(void *context, const char *words, size_t len, struct err *err);
+	/* While the turn is ours: a look at the session's files. NULL: nobody looks. */
+	void (*look)(void *context, int workspace_fd);
 	void *context;
 };
 
@@ -199,6 +202,11 @@ struct turn_end {
 /* Takes one turn: like keeper_run(), but the cell lives on. -1: nothing was run. */
 int keeper_take_turn(const struct turn_wish *wish, const struct task *task,
 	struct turn_end *ret_end, struct result *result, struct err *err);
+
+/* What is in the home of a workspace:
+ * {"files":[{"path","kind","size","modified"},…],"count","bytes"}, the caller's. Of very many files
+ * only the first are named. */
+struct json_object *keeper_list_files(int workspace_fd);
 
 /* The session's files, as far as the asker gave some: copies spec->files into the workspace that
  * came with a new session. */

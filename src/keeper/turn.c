@@ -217,6 +217,8 @@ static int run(struct cell *cell, const struct turn_wish *wish, struct err *err)
 	turn_say(cell);
 	TRY(ask(cell, wish, err));
 	TRY(await_grant(cell, wish, err));
+	if (wish->look && cell->workspace.fd >= 0)
+		wish->look(wish->context, cell->workspace.fd);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		capture_init(&cell->captures[stream], (size_t)cell->task->spec->max_output);
 	if (cell->task->outlet.begun)

@@ -76,8 +76,8 @@ struct session_turn {
 	const char *stdin_path;    /* "-": our own; NULL: nothing to read */
 	struct outlet outlet;      /* as of a run; fds of -1: nobody follows */
 	int interrupt_fd; /* readable: the code is interrupted, and the state stays; -1: none */
-	/* Asked when interrupt_fd is readable, where more than interrupts comes from there. NULL: it
-	 * is one. */
+	/* Asked when interrupt_fd is readable, where more than interrupts comes from there. NULL:
+	 * it is one. */
 	bool (*is_interrupt)(void *context);
 	/* Asked when the code wants a line: the answer without its newline (owned by the room), or
 	 * NULL for the end of input. The deadline waits meanwhile. NULL: input() reads stdin. */
@@ -97,3 +97,7 @@ int session_exec(const struct session_turn *turn, struct result *result, struct 
  * right shape, and the caller's. ERR_BUSY while code runs. */
 int session_question(const char *session, struct json_object *request,
 	struct json_object **ret_answer, struct err *err);
+
+/* What is in /home/user of the session: as keeper_list_files() tells it, the caller's. A turn that
+ * is not counted, too. */
+int session_files(const char *session, struct json_object **ret_files, struct err *err);

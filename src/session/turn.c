@@ -26,6 +26,8 @@ struct taking {
 	struct spec spec;           /* of the session, with what the turn wants otherwise */
 	struct buf frames;          /* for the runner */
 	struct json_object *answer; /* owned; to a question */
+	struct json_object *files;  /* owned; of the session */
+	bool looks;                 /* at them */
 };
 
 /* ---- to the runner ----------------------------------------------------------------------------
@@ -174,6 +176,12 @@ static char *write_ask(const char *session, bool waits, bool is_question)
 	return json_print(json, false);
 }
 
+static void look(void *context, int workspace_fd)
+{
+	struct taking *taking = context;
+	taking->files = keeper_list_files(workspace_fd);
+}
+
 static int take(struct taking *taking, const char *session, bool waits, const struct task *task,
 	struct turn_end *ret_end, struct err *err)
 {
@@ -188,6 +196,7 @@ static int take(struct taking *taking, const char *session, bool waits, const st
 		.frames = &taking->frames,
 		.grace_ms = SESSION_GRACE_MS,
 		.granted = be_granted,
+		.look = taking->looks ? look : NULL,
 		.context = taking };
 	return keeper_take_turn(&wish, task, ret_end, taking->result, err);
 }
@@ -197,6 +206,7 @@ static void taking_done(struct taking *taking)
 	spec_done(&taking->spec);
 	buf_done(&taking->frames);
 	json_free(&taking->answer);
+	json_free(&taking->files);
 }
 
 /* ---- executing --------------------------------------------------------------------------------
@@ -319,6 +329,29 @@ int session_question(const char *session, struct json_object *request,
 	spec_init(&taking.spec);
 	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
 	int r = question(&taking, session, request, ret_answer, err);
+	taking_done(&taking);
+	result_done(&result);
+	return r;
+}
+
+/* Any question gives us the turn; this one is the least trouble. */
+int session_files(const char *session, struct json_object **ret_files, struct err *err)
+{
+	struct result result;
+	struct taking taking = { .result = &result, .looks = true };
+	auto_json struct json_object *request = json_object_new_object();
+	auto_json struct json_object *answer = NULL;
+	struct json_object *code = json_object_new_object();
+	json_put(code, "code", json_new_string(""));
+	json_put(request, "is_complete", code);
+	result_init(&result);
+	spec_init(&taking.spec);
+	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
+	int r = question(&taking, session, request, &answer, err);
+	if (r == 0 && !taking.files)
+		r = err_set(err, ERR_BROKEN, "the files of session '%s' cannot be seen", session);
+	if (r == 0)
+		*ret_files = take_ptr(&taking.files);
 	taking_done(&taking);
 	result_done(&result);
 	return r;

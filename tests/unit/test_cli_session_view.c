@@ -32,7 +32,7 @@ static char *list(const char *sessions, int columns, bool is_terminal)
 TEST(a_list_has_one_line_for_each_session)
 {
 	auto_free char *text =
-		list(INFO("a", "") "," INFO("analysis", ",\"points\":[{}]"), 80, true);
+		list(INFO("a", "") "," INFO("analysis", ",\"point_count\":1"), 80, true);
 	ASSERT_STR(text, "NAME      LANGUAGE  STATUS  TURNS  POINTS  MEMORY      USED  ENDS IN\n"
 			 "a         python    idle       12       0  12 MiB  10 s ago   59 min\n"
 			 "analysis  python    idle       12       1  12 MiB  10 s ago   59 min\n");
@@ -114,7 +114,7 @@ TEST(limits_are_told_in_the_units_of_the_options)
 		"{\"limits\":{\"timeout\":33,\"memory\":536870912,\"pids\":128,\"disk\":null}}");
 	struct buf out;
 	buf_init(&out, 1 << 16);
-	session_limits_put(&out, json);
+	session_limits_put(&out, json, false);
 	ASSERT_STR(buf_text(&out), "timeout 33 s, memory 512M, pids 128");
 	buf_done(&out);
 }
