@@ -167,8 +167,13 @@ static const struct record_verb verbs[] = {
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	return record_run(
-		command, verbs, COUNT_OF(verbs), options, COUNT_OF(options), examples, argc, argv);
+	const struct record_command record = { .command = command,
+		.verbs = verbs,
+		.verb_count = COUNT_OF(verbs),
+		.options = options,
+		.option_count = COUNT_OF(options),
+		.examples = examples };
+	return record_run(&record, argc, argv);
 }
 
 const struct command cmd_artifacts = {

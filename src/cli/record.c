@@ -130,26 +130,26 @@ static int take_option(void *context, const char *flag, const char *value, struc
 	return 0;
 }
 
-static const struct record_verb *find_verb(
-	const struct record_verb *verbs, size_t verb_count, const char *name)
+static const struct record_verb *find_verb(const struct record_command *record, const char *name)
 {
-	for (size_t i = 0; i < verb_count; i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
+	for (size_t i = 0; i < record->verb_count; i++)
+		if (strcmp(record->verbs[i].name, name) == 0)
+			return &record->verbs[i];
 	return NULL;
 }
 
-static int refuse_verb(const struct command *command, const struct record_verb *verbs,
-	size_t verb_count, const char *name, struct err *err)
+static int refuse_verb(const struct record_command *record, const char *name, struct err *err)
 {
-	const char *names[8];
-	for (size_t i = 0; i < verb_count && i < COUNT_OF(names); i++)
-		names[i] = verbs[i].name;
-	const char *near = units_nearest(name, names, verb_count);
+	const char *names[RECORD_VERBS];
+	const char *command = record->command->name;
+	size_t count = 0;
+	for (; count < record->verb_count && count < COUNT_OF(names); count++)
+		names[count] = record->verbs[count].name;
+	const char *near = units_nearest(name, names, count);
 	return err_set(err, ERR_INVALID,
 		"%s: '%.40s' is nothing it does%s%s%s; hotcell %s --help lists what it does",
-		command->name, name, near ? ", did you mean '" : "", near ? near : "",
-		near ? "'?" : "", command->name);
+		command, name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+		command);
 }
 
 static int check_names(
@@ -165,38 +165,35 @@ static int check_names(
 	return 0;
 }
 
-static int read_and_run(const struct command *command, const struct record_verb *verbs,
-	size_t verb_count, const struct cli_option *options, size_t option_count,
-	const char *examples, struct record_line *line, int argc, char **argv, struct err *err)
+static int read_and_run(const struct record_command *record, struct record_line *line, int argc,
+	char **argv, struct err *err)
 {
 	struct cli_line cli = { .context = line, .take = take_option };
 	bool has_verb = argc > 1 && argv[1][0] != '-';
-	const struct record_verb *verb = has_verb ? find_verb(verbs, verb_count, argv[1]) : verbs;
+	const struct record_verb *verb = has_verb ? find_verb(record, argv[1]) : record->verbs;
 	if (!verb)
-		return refuse_verb(command, verbs, verb_count, argv[1], err);
+		return refuse_verb(record, argv[1], err);
 	argc -= has_verb;
 	argv += has_verb;
-	TRY(cli_read(argc, argv, NULL, options, option_count, &cli, err));
+	TRY(cli_read(argc, argv, NULL, record->options, record->option_count, &cli, err));
 	if (cli.has_help) {
-		cli_help(command, options, option_count, false, examples);
+		cli_help(record->command, record->options, record->option_count, false,
+			record->examples);
 		return 0;
 	}
 	line->names = argv + cli.rest;
 	line->name_count = argc - cli.rest;
-	TRY(check_names(command, verb, line->name_count, err));
+	TRY(check_names(record->command, verb, line->name_count, err));
 	TRY(cli_configure(&line->limits, &line->wish, err));
 	return verb->run(line, err);
 }
 
-int record_run(const struct command *command, const struct record_verb *verbs, size_t verb_count,
-	const struct cli_option *options, size_t option_count, const char *examples, int argc,
-	char **argv)
+int record_run(const struct record_command *record, int argc, char **argv)
 {
 	struct err err = { 0 };
 	struct record_line line = { .filter.limit = LIMIT_DEFAULT };
 	spec_init(&line.limits);
-	int status = read_and_run(command, verbs, verb_count, options, option_count, examples,
-		&line, argc, argv, &err);
+	int status = read_and_run(record, &line, argc, argv, &err);
 	spec_done(&line.limits);
 	return status < 0 ? cli_fail(&err) : status;
 }

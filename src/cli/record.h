@@ -24,10 +24,20 @@ struct record_verb {
 	int (*run)(struct record_line *line, struct err *err); /* the exit status, or -1 */
 };
 
+/* A command of such words. */
+struct record_command {
+	const struct command *command;
+	const struct record_verb *verbs; /* at most RECORD_VERBS */
+	size_t verb_count;
+	const struct cli_option *options;
+	size_t option_count;
+	const char *examples;
+};
+
+enum { RECORD_VERBS = 8 };
+
 /* Reads the line and does what the verb says; without one, the first. */
-int record_run(const struct command *command, const struct record_verb *verbs, size_t verb_count,
-	const struct cli_option *options, size_t option_count, const char *examples, int argc,
-	char **argv);
+int record_run(const struct record_command *record, int argc, char **argv);
 
 /* "2026-11-15", "2026-11-15T18:44:55Z", "90s", "10m", "2h", "3d": as the ids of that time begin. */
 int record_since(const char *text, char since[24], struct err *err);

@@ -280,6 +280,22 @@ static int execute(struct taking *taking, struct err *err)
 	return 0;
 }
 
+/* A turn is recorded like a run, as whoever takes it wants runs to be. */
+static int record(struct taking *taking, struct err *err)
+{
+	const struct session_turn *turn = taking->turn;
+	const struct engine_code code = { .text = turn->code, .len = turn->code_len };
+	struct err unrecorded = { 0 }; /* a warning in the result, too */
+	if (turn->spec) {
+		taking->spec.audit = turn->spec->audit;
+		taking->spec.audit_size = turn->spec->audit_size;
+		taking->spec.store = turn->spec->store;
+		taking->spec.store_size = turn->spec->store_size;
+		taking->spec.store_days = turn->spec->store_days;
+	}
+	return engine_record(&taking->spec, &code, taking->result, &unrecorded, err);
+}
+
 int session_exec(const struct session_turn *turn, struct result *result, struct err *err)
 {
 	struct taking taking = { .turn = turn, .result = result, .channel = { .result = result } };
@@ -288,6 +304,8 @@ int session_exec(const struct session_turn *turn, struct result *result, struct 
 	if (turn->stdin_path)
 		taking.spec.stdin_path = xstrdup(turn->stdin_path);
 	int r = execute(&taking, err);
+	if (r == 0)
+		r = record(&taking, err);
 	if (r < 0) {
 		result->status =
 			err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;

@@ -130,18 +130,6 @@ static void put_user(struct writer *writer, uid_t uid)
 	put_text(writer, "user", NULL);
 }
 
-/* The value of a field that is a choice or a switch; null where there is none of that name. */
-static void put_setting(struct writer *writer, const struct spec *spec, const char *name)
-{
-	const struct field *field = spec_field(name);
-	if (field && field->type == FIELD_CHOICE)
-		put_text(writer, name, field->choices[*(const int *)field_slot(spec, field)]);
-	else if (field && field->type == FIELD_BOOL)
-		put_bool(writer, name, *(const bool *)field_slot(spec, field));
-	else
-		put_text(writer, name, NULL);
-}
-
 static void put_who(struct writer *writer, const char *token)
 {
 	struct utsname host = { 0 };
@@ -156,9 +144,9 @@ static const char *kind_of(const struct spec *spec)
 {
 	if (spec->exec.count > 0)
 		return "exec";
-	if (spec->code)
-		return "code";
-	return spec->file && strcmp(spec->file, "-") == 0 ? "stdin" : "file";
+	if (!spec->file)
+		return "code"; /* also that of a session's turn */
+	return strcmp(spec->file, "-") == 0 ? "stdin" : "file";
 }
 
 static void put_what(struct writer *writer, const struct store_run *run)
@@ -240,8 +228,8 @@ static int write_body(const struct store_run *run, struct buf *out)
 	put_text(&writer, "id", run->result->id);
 	put_who(&writer, run->token);
 	put_what(&writer, run);
-	put_setting(&writer, run->spec, "profile");
-	put_setting(&writer, run->spec, "bypass");
+	put_text(&writer, "profile", profile_names[run->spec->profile]);
+	put_bool(&writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
 	put_outcome(&writer, run->result);
 	put_isolation(&writer, run->result);
 	put_limits(&writer, run->spec);

@@ -12,7 +12,7 @@ from suite import (NONE, NUMBER, USER, check, check_keys, claim, contains, equal
 RECORD_KEYS = {
     "seq": int, "prev": str, "time": str, "id": str, "uid": int, "user": (str, NONE),
     "token": (str, NONE), "host": str, "kind": str, "language": (str, NONE), "sha256": (str, NONE),
-    "profile": (str, NONE), "bypass": (bool, NONE), "status": str, "exit_code": int,
+    "profile": str, "bypass": bool, "status": str, "exit_code": int,
     "signal": (int, NONE), "duration": NUMBER, "warm": bool, "provider": (str, NONE),
     "isolation": dict, "limits": dict, "hash": str,
 }
@@ -126,6 +126,37 @@ def warm(person):
     records = state.records()
     equal(len(records), 2, "records")
     equal((records[1]["id"], records[1]["warm"]), (result["id"], result.meta["warm"]), "the second")
+    check(state.verify()["ok"], "the chain is broken")
+
+
+@claim("what the guard refuses is recorded with its reason, and so is that it was passed by")
+def guarded(person):
+    state = State(person)
+    refused = state.json("--block-dangerous-imports", "-c", "import os").has_status("refused", 126)
+    state.json("--profile", "trusted", "-c", "import os").is_ok()
+    first, second = state.records()
+    equal((first["id"], first["status"], first["exit_code"]), (refused["id"], "refused", 126), "record")
+    contains(first["reason"], "Security policy blocked import: os", "reason")
+    equal((first["profile"], first["bypass"]), ("standard", False), "policy")
+    equal((second["profile"], second["bypass"]), ("trusted", True), "policy passed by")
+
+
+@claim("each job of a batch and each turn of a session is recorded")
+def other_entrances(person):
+    state = State(person)
+    person.write(person.path("jobs.jsonl"), '{"code": "print(1)"}\n{"code": "1/0"}\n')
+    ran = person.call("batch", "jobs.jsonl", env=state.env)
+    ids = {json.loads(line)["id"] for line in ran.out.splitlines()}
+    equal({record["id"] for record in state.records()}, ids, "ids of the jobs")
+    with Daemon(person, env=state.env) as daemon:
+        env = {**state.env, "HOTCELL_SOCKET": daemon.path}
+        person.call("session", "new", "a", env=env).ok()
+        ran = person.call("session", "exec", "--json", "a", "-c", "x = 1", env=env).ok()
+        person.call("session", "exec", "nobody", "-c", "x", env=env).exits(125)
+        person.call("session", "kill", "a", env=env).ok()
+    records = state.records()
+    equal((len(records), records[-1]["id"]), (3, json.loads(ran.out)["id"]), "the turn's record")
+    equal(records[-1]["sha256"], sha256("x = 1"), "hash of the turn's code")
     check(state.verify()["ok"], "the chain is broken")
 
 
