@@ -170,8 +170,8 @@ static int read_and_run(const struct record_command *record, struct record_line 
 {
 	struct cli_line cli = { .context = line, .take = take_option };
 	bool has_verb = argc > 1 && argv[1][0] != '-';
-	const struct record_verb *verb = has_verb ? find_verb(record, argv[1]) : record->verbs;
-	if (!verb)
+	const struct record_verb *verb = has_verb ? find_verb(record, argv[1]) : &record->verbs[0];
+	if (has_verb && !verb)
 		return refuse_verb(record, argv[1], err);
 	argc -= has_verb;
 	argv += has_verb;

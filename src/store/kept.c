@@ -135,10 +135,20 @@ static int64_t today(void)
 	return time(NULL) / DAY_SECONDS;
 }
 
+/* The number of so many digits. */
+static int number_at(const char *digits, size_t count)
+{
+	int number = 0;
+	for (size_t i = 0; i < count; i++)
+		number = number * 10 + (digits[i] - '0');
+	return number;
+}
+
 static int64_t day_of(const char *name)
 {
-	struct date date = { 0 };
-	(void)sscanf(name, "%4d%2d%2d", &date.year, &date.month, &date.day);
+	const struct date date = { .year = number_at(name, 4),
+		.month = number_at(name + 4, 2),
+		.day = number_at(name + 6, 2) };
 	return date_to_day(&date);
 }
 
@@ -149,9 +159,13 @@ static int read_tally(int fd, struct tally *tally)
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	if (n < 0)
 		return -errno;
-	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNd64, &tally->all.count, &tally->all.bytes,
-		    &tally->oldest_day) != 3)
-		*tally = (struct tally){ .all.count = UINT64_MAX }; /* to be counted */
+	char *at = text;
+	char *last = NULL;
+	tally->all.count = strtoull(at, &at, 10);
+	tally->all.bytes = strtoull(at, &at, 10);
+	tally->oldest_day = strtoll(at, &last, 10);
+	if (last == at || *last != '\n')
+		tally->all.count = UINT64_MAX; /* to be counted */
 	return 0;
 }
 
