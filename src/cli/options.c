@@ -24,16 +24,16 @@ struct table {
 	size_t count;
 };
 
-static void add(struct table *table, const char *flag, char short_flag, bool has_value)
+/* `value` is one of getopt's: no_argument, required_argument, optional_argument. */
+static void add(struct table *table, const char *flag, char short_flag, int value)
 {
 	size_t i = table->count++;
 	table->names[i] = flag;
-	table->longs[i] = (struct option){ flag, has_value ? required_argument : no_argument, NULL,
-		OPTION_BASE + (int)i };
+	table->longs[i] = (struct option){ flag, value, NULL, OPTION_BASE + (int)i };
 	size_t len = strlen(table->shorts);
 	if (short_flag) {
 		table->shorts[len++] = short_flag;
-		if (has_value)
+		if (value == required_argument)
 			table->shorts[len++] = ':';
 		table->shorts[len] = '\0';
 	}
@@ -53,11 +53,14 @@ static void make_table(struct table *table, const struct cli_line *line, bool ha
 		if (!is_taken(field, line->takes))
 			continue;
 		table->fields[table->count] = field;
-		add(table, field->flag, field->short_flag, field->type != FIELD_BOOL);
+		/* --cold, and --cold=false where the settings say otherwise */
+		add(table, field->flag, field->short_flag,
+			field->type == FIELD_BOOL ? optional_argument : required_argument);
 	}
 	for (size_t i = 0; i < own_count; i++) {
 		table->own[table->count] = &own[i];
-		add(table, own[i].flag, own[i].short_flag, own[i].metavar != NULL);
+		add(table, own[i].flag, own[i].short_flag,
+			own[i].metavar ? required_argument : no_argument);
 	}
 	table->longs[table->count] = (struct option){ "help", no_argument, NULL, OPTION_HELP };
 }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings files and variables: what counts, where it was said, and what is refused."""
+import fcntl
 import json
 import os
 import re
 import signal
+import termios
 
 from daemon import Daemon
-from suite import ROOT, SOURCE, check, claim, contains, equal, lacks, matches, wait_until
+from suite import (HUNG_AFTER, ROOT, SOURCE, Skip, check, claim, contains, equal, lacks, matches,
+                   wait_until)
 
 
 def user_file(person, text, mode=0o644):
@@ -40,6 +43,11 @@ def order(person):
     equal((found["pids"], found["timeout"]), (128, 33), "limits with --no-config")
     found = limits(person, env={"SANDBOX_TIMEOUT_SEC": "8", "SANDBOX_MAX_OUTPUT_KB": "20"})
     equal((found["timeout"], found["max_output"]), (8, 20480), "limits from SANDBOX_ variables")
+    env = user_file(person, "timeout: 7\ncold: true\n")
+    equal(shown(person, env=env)["cold"][0], True, "cold from a file")
+    equal(shown(person, "--cold=false", env=env)["cold"], (False, "--cold"), "cold by option")
+    person.run("--cold=false", "-c", "1", env=env).ok()
+    contains(person.run("--cold=maybe", "-c", "1").exits(125).err, "--cold: 'maybe' is neither", "stderr")
     spec = person.write(person.path("spec.json"), '{"timeout": 4}')
     equal(limits(person, "--spec", spec, env=env)["timeout"], 4, "timeout of a request")
 
@@ -268,3 +276,49 @@ def serve_wrong(person):
     ran = person.call("serve", "--socket", person.path("d.sock"), env=env).exits(125)
     contains(ran.err, "config.yaml:1: parked: 'many' is not a whole number", "stderr")
     lacks(ran.err, "serving", "stderr")
+
+
+@claim("a daemon in a terminal ends when the terminal is closed")
+def hangup(person):
+    ours, theirs = os.openpty()
+
+    def take_terminal():
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    with open(person.path("log"), "wb") as log:
+        process = person.start("serve", "--socket", person.path("d.sock"), stdin=theirs, stderr=log,
+                               preexec_fn=take_terminal)
+    os.close(theirs)
+
+    def words():
+        with open(person.path("log"), encoding="utf-8") as file:
+            return file.read()
+
+    wait_until(lambda: "serving at" in words(), "the daemon to serve")
+    process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "settings read again: no change" in words(), "the settings to be read again")
+    os.close(ours)
+    equal(process.wait(HUNG_AFTER), 0, "exit status")
+
+
+@claim("the system's file counts less than the user's, and nobody else's may stand there", ROOT)
+def system_file(person):
+    upper, work = person.make_dir("upper"), person.make_dir("work")
+    place = os.path.join(upper, "hotcell")
+    os.mkdir(place)
+    person.write(os.path.join(place, "config.yaml"), "timeout: 6\nmemory: 100M\n")
+    mount = (f"mount -t overlay -o lowerdir=/etc,upperdir={upper},workdir={work} overlay /etc && "
+             'exec "$@"')
+    prefix = ("unshare", "-m", "sh", "-c", mount, "sh")
+    if person.call("--version", prefix=prefix).code != 0:
+        raise Skip("no overlay can be mounted here")
+    env = user_file(person, "timeout: 7\n")
+    told = json.loads(person.call("config", "show", "--json", prefix=prefix, env=env).ok().out)
+    found = {one["name"]: (one["value"], one["from"]) for one in told["settings"]}
+    equal(found["memory"], ("100M", "/etc/hotcell/config.yaml:2"), "memory")
+    equal(found["timeout"], (7, person.path("conf/hotcell/config.yaml") + ":1"), "timeout")
+    person.run("-c", "1", prefix=prefix, env=env).ok()
+    os.chmod(os.path.join(place, "config.yaml"), 0o666)
+    contains(person.run("-c", "1", prefix=prefix, env=env).exits(125).err,
+             "/etc/hotcell/config.yaml: others may write to it", "stderr")
