@@ -71,6 +71,8 @@ static void note_changes(const struct server_settings *before, const struct serv
 		(void)buf_printf(changes, "%swarm '%.100s' -> '%.100s'", changes->len ? ", " : "",
 			before->warm, after->warm);
 	note_number(changes, "parked (when the keeper starts anew)", before->parked, after->parked);
+	note_number(changes, "sessions (when the keeper starts anew)", before->sessions,
+		after->sessions);
 	note_runs(before->config, after->config, changes);
 }
 

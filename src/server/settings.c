@@ -116,19 +116,23 @@ int server_settings_set(
 	return 0;
 }
 
+static int configure_one(struct server_settings *settings, const struct config *config,
+	const char *name, struct err *err)
+{
+	const struct config_value *value = config_look_up(config, "daemon", name);
+	if (!value || server_settings_set(settings, name, value->texts.items[0], err) == 0)
+		return 0;
+	auto_free char *origin = config_origin(value);
+	return err_wrap(err, "%s", origin);
+}
+
 /* Where it listens is passed on to clients too, and so stands in the environment. */
 int server_settings_configure(
 	struct server_settings *settings, const struct config *config, struct err *err)
 {
-	static const char *const names[] = { "concurrency", "queue", "parked", "warm", "idle" };
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		const struct config_value *value = config_look_up(config, "daemon", names[i]);
-		if (!value ||
-			server_settings_set(settings, names[i], value->texts.items[0], err) == 0)
-			continue;
-		auto_free char *origin = config_origin(value);
-		return err_wrap(err, "%s", origin);
-	}
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		TRY(configure_one(settings, config, numbers[i].flag, err));
+	TRY(configure_one(settings, config, "warm", err));
 	settings->has_idle = false; /* a default that waits for --on-demand */
 	const struct config_value *leaves = config_look_up(config, "daemon", "on_demand");
 	settings->is_on_demand = leaves && field_is_true(leaves->texts.items[0]);

@@ -248,6 +248,8 @@ TEST(every_option_of_the_daemon_is_a_key_and_every_default_is_its_own)
 			ASSERT_EQ(strtol(key.field->fallback, NULL, 10), settings.queue);
 		if (strcmp(key.field->name, "parked") == 0)
 			ASSERT_EQ(strtol(key.field->fallback, NULL, 10), settings.parked);
+		if (strcmp(key.field->name, "sessions") == 0)
+			ASSERT_EQ(strtol(key.field->fallback, NULL, 10), settings.sessions);
 		if (strcmp(key.field->name, "idle") == 0)
 			ASSERT_EQ(strtol(key.field->fallback, NULL, 10), settings.idle_s);
 		if (strcmp(key.field->name, "warm") == 0)
