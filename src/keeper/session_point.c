@@ -240,7 +240,7 @@ static void answer_point(struct errand *errand, const struct point *point)
 {
 	struct json_object *json = json_object_new_object();
 	note_files_only(errand);
-	json_put(json, "point", point_describe(point, true));
+	json_put(json, "point", point_describe(point, false));
 	json_put(json, "notes", take_list(&errand->notes));
 	json_put(json, "evicted", take_list(&errand->evicted));
 	errand_answer(errand, json, -1);
@@ -310,7 +310,7 @@ static void are_files_restored(
 	session->base = session->current = errand->point->id;
 	session->is_at_point = true;
 	json = json_object_new_object();
-	json_put(json, "point", point_describe(errand->point, !errand->is_undo));
+	json_put(json, "point", point_describe(errand->point, false));
 	json_put(json, "notes", take_list(&errand->notes));
 	if (errand->is_undo) {
 		point_drop(session, errand->point);

@@ -169,7 +169,7 @@ static int answer_nobody(
 	return 0;
 }
 
-int session_ask(struct json_object *request, struct json_object **ret_answer, struct err *err)
+static int ask(struct json_object *request, struct json_object **ret_answer, struct err *err)
 {
 	auto_fd int conn_fd = -1;
 	TRY(session_connect(false, &conn_fd, err));
@@ -178,6 +178,17 @@ int session_ask(struct json_object *request, struct json_object **ret_answer, st
 	if (is_verb(request, "list"))
 		return ask_list(conn_fd, ret_answer, err);
 	return ask_once(conn_fd, request, ret_answer, err);
+}
+
+int session_ask(struct json_object *request, struct json_object **ret_answer, struct err *err)
+{
+	int r = ask(request, ret_answer, err);
+	bool is_question = is_verb(request, "list") || is_verb(request, "info");
+	if (r == 0 || err->code != ERR_BROKEN || !is_question)
+		return r;
+	/* whoever answers may just have been replaced, and asking again changes nothing */
+	*err = (struct err){ 0 };
+	return ask(request, ret_answer, err);
 }
 
 /* ---- a new one --------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ enum {
 };
 
 /* Whether it can be the name of a session or of a point: letters, digits, '.', '_' and '-', up to
- * 64 of them, and not '.' or '-' first. */
+ * 64 of them, and not '.' or '-' first. Only digits name a point by its id. */
 bool session_is_name(const char *name);
 
 /* What a session is to be, besides what its spec says. */
