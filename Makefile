@@ -58,7 +58,7 @@ unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
-soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c))
+soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c tests/session/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
 bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
@@ -75,6 +75,7 @@ fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
 soaks        := $(patsubst tests/soak/%.c,$(BUILD)/tests/%,$(filter tests/soak/%,$(soak_src)))
 guests       := $(patsubst tests/templates/%.c,$(BUILD)/tests/%,$(filter tests/templates/%,$(soak_src)))
+callers      := $(patsubst tests/session/%.c,$(BUILD)/tests/%,$(filter tests/session/%,$(soak_src)))
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
 benches      := $(patsubst %,$(BUILD)/%,bench/run $(sort $(wildcard bench/*.py))) $(BUILD)/bench/true
 relays       := $(patsubst %,$(BUILD)/runtimes/%/hotcell-relay,bash javascript sh typescript zsh)
@@ -142,7 +143,7 @@ endif
 
 .PHONY: all tests fuzzers
 all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache $(benches)
-tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(helpers)
+tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(callers) $(helpers)
 fuzzers: $(fuzzers)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(flags)
@@ -319,6 +320,11 @@ $(soaks): $(BUILD)/tests/%: $(BUILD)/obj/tests/soak/%.o $(parts) $(lib)
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
 $(guests): $(BUILD)/tests/%: $(BUILD)/obj/tests/templates/%.o $(parts) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
+$(callers): $(BUILD)/tests/%: $(BUILD)/obj/tests/session/%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c

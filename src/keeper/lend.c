@@ -258,8 +258,9 @@ static void answer_adopt(struct lender *lender, int fd)
 	for (struct source *loan = lender->loans; loan; loan = loan->next)
 		if (loan->kind == SOURCE_LOAN)
 			count += loan_send(fd, LOAN_LENT, 0, NULL, 0, &loan->fd, 1) == 0;
-	(void)loan_send(
-		fd, LOAN_SESSION, (uint32_t)sessions_count(lender->sessions), NULL, 0, NULL, 0);
+	size_t held = sessions_count(lender->sessions);
+	if (held > 0)
+		(void)loan_send(fd, LOAN_SESSION, (uint32_t)held, NULL, 0, NULL, 0);
 	(void)loan_send(fd, LOAN_ADOPT, count, NULL, 0, NULL, 0);
 }
 

@@ -215,6 +215,10 @@ static int checkpoint(struct caller *caller, const struct session_request *reque
 	if (request->point[0] && point_find(session, request))
 		return err_set(err, ERR_INVALID, "session '%s' has a point '%s' already",
 			session->name, request->point);
+	if (request->point[0] && strspn(request->point, "0123456789") == strlen(request->point))
+		return err_set(err, ERR_INVALID,
+			"'%s' cannot be the name of a point: digits alone are its number",
+			request->point);
 	struct errand *errand = errand_new(ERRAND_CHECKPOINT, session, caller);
 	memcpy(errand->name, request->point, sizeof(errand->name));
 	return errand_submit(errand, request->waits, false, err);

@@ -282,10 +282,11 @@ static bool has_hung_up(const struct caller *caller)
 	return poll(&end, 1, 0) != 0 && (end.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
-/* A turn whose client is gone is over in a moment, or its code is interrupted. */
+/* All but a turn is over in a moment, and so is a turn whose client is gone, or its code is
+ * interrupted. */
 static bool is_ending(const struct errand *errand)
 {
-	return errand->kind == ERRAND_TURN && (!errand->caller || has_hung_up(errand->caller));
+	return errand->kind != ERRAND_TURN || !errand->caller || has_hung_up(errand->caller);
 }
 
 static int refuse_busy(const struct errand *errand, const struct session *wanted, struct err *err)
@@ -295,18 +296,10 @@ static int refuse_busy(const struct errand *errand, const struct session *wanted
 	int seconds = (int)((clock_us() - errand->since_us) / 1000000);
 	if (errand->session != wanted)
 		(void)snprintf(whose, sizeof(whose), ", whose cell it shares with '%s'", name);
-	if (errand->kind == ERRAND_TURN)
-		return err_set(err, ERR_BUSY,
-			"session '%s' is busy%s: process %d has had the turn for %d s; wait for it "
-			"with --wait, or stop it with hotcell session interrupt %s",
-			wanted->name, whose, (int)errand->client, seconds, name);
 	return err_set(err, ERR_BUSY,
-		"session '%s' is busy%s: it is being %s for %d s; wait for it with --wait",
-		wanted->name, whose,
-		errand->kind == ERRAND_START      ? "started"
-		: errand->kind == ERRAND_ROLLBACK ? "rolled back"
-						  : "copied",
-		seconds);
+		"session '%s' is busy%s: process %d has had the turn for %d s; wait for it with "
+		"--wait, or stop it with hotcell session interrupt %s",
+		wanted->name, whose, (int)errand->client, seconds, name);
 }
 
 static void push_first(struct errand *errand)

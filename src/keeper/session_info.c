@@ -95,7 +95,10 @@ struct json_object *session_describe(const struct session *session, bool is_whol
 	json_put(json, "name", json_new_string(session->name));
 	json_put(json, "id", json_new_string(session->id));
 	json_put(json, "language", json_new_string(session->language));
-	json_put(json, "status", json_new_string(turn_of(session) ? "busy" : "idle"));
+	const struct errand *errand = turn_of(session);
+	/* one that has just started is told of while that is still under way */
+	bool is_busy = errand && (errand->kind != ERRAND_START || !session->is_started);
+	json_put(json, "status", json_new_string(is_busy ? "busy" : "idle"));
 	json_put(json, "created", json_object_new_int64(session->created));
 	json_put(json, "last_used", json_object_new_int64(session->last_used));
 	json_put(json, "executions", json_object_new_uint64(session->executions));

@@ -9,7 +9,7 @@
 
 enum { STARTED_FDS = 4 };
 
-_Static_assert(LOAN_FD_ALL + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
+_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
 
 static void add_group(
 	const struct cgroup *group, struct loan_terms *terms, int *fds, size_t *fd_count)
@@ -49,11 +49,11 @@ static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
 	fds[LOAN_FD_TEMPLATE] = cell->keeper->template_fd;
 	fds[LOAN_FD_PAGE] = cell->page_fd;
 	fds[LOAN_FD_INIT] = cell->pidfd;
-	size_t fd_count = LOAN_FD_COUNT;
+	size_t fd_count = LOAN_FD_TURN_COUNT;
 	if (!terms->is_turn) {
 		fds[LOAN_FD_STATUS] = cell->status_fd;
 		fds[LOAN_FD_GATE] = cell->gate_fd;
-		fd_count = LOAN_FD_ALL;
+		fd_count = LOAN_FD_COUNT;
 	}
 	if (cell->has_group)
 		add_group(&cell->group, terms, fds, &fd_count);
@@ -95,7 +95,7 @@ int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const c
 
 static size_t fixed_count(const struct loan_terms *terms)
 {
-	return terms->is_turn ? LOAN_FD_COUNT : LOAN_FD_ALL;
+	return terms->is_turn ? LOAN_FD_TURN_COUNT : LOAN_FD_COUNT;
 }
 
 static bool has_streams(const struct loan_terms *terms)

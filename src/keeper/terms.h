@@ -12,10 +12,10 @@ enum loan_fd {
 	LOAN_FD_TEMPLATE = 0, /* its page */
 	LOAN_FD_PAGE,         /* the cell's */
 	LOAN_FD_INIT,         /* pidfd */
-	LOAN_FD_COUNT,
-	LOAN_FD_STATUS = LOAN_FD_COUNT, /* these two not with a turn */
+	LOAN_FD_STATUS,
 	LOAN_FD_GATE,
-	LOAN_FD_ALL,
+	LOAN_FD_COUNT,
+	LOAN_FD_TURN_COUNT = LOAN_FD_STATUS, /* of these, with a turn */
 };
 
 struct loan_terms {

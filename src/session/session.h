@@ -56,10 +56,13 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
  *   {"verb":"rollback","session":"a","point":"x" or 3,"force":bool}  {"point":POINT,"notes":[…]}
  *   {"verb":"undo","session":"a"}                     the same
  *   {"verb":"fork","session":"a","new":"b"}           {"session":INFO,"notes":[…]}
- * INFO: name, id, language, status (idle, busy, dead), created, last_used (seconds since 1970),
- * executions, idle, lifetime, undo, warm, limits, memory_kb, private_kb, family (names of those
- * that share its cell), points, running ({"turn","since"} or null), died (why, or null). POINT: id,
- * name (or null), parent (id or null), execution, created, private_kb, is_automatic. */
+ * INFO: name, id, language, status (idle, busy), created, last_used (seconds since 1970),
+ * executions, idle, lifetime, undo, warm, memory_kb, points, running ({"turn","since","client",
+ * "is_attended"} or null); of `info` alone: limits, private_kb, family (names of those that share
+ * its cell), covers (copy, own or files: what points hold), current (id of the point the state
+ * comes from, or null). In a list points are ids.
+ * POINT: id, name (or null), parent (id or null), execution, created, is_automatic, is_lost; of
+ * `info` alone: private_kb. */
 int session_ask(struct json_object *request, struct json_object **ret_answer, struct err *err);
 
 /* One turn. All of it is borrowed. */
