@@ -41,7 +41,8 @@ struct scribes {
 void scribes_init(struct scribes *scribes, struct loop *loop);
 void scribes_done(struct scribes *scribes);
 
-/* Gives an order. `told` is called later, from the loop, once; NULL: nobody wants to know. */
+/* Gives an order. `told` is called once, from the loop or, when it cannot be given, at once; NULL:
+ * nobody wants to know. Orders that nobody was told of yet may be carried out in any order. */
 void scribes_order(struct scribes *scribes, const struct workspace *workspace,
 	const struct scribe_order *order, scribe_told *told, void *context);
 
