@@ -176,8 +176,24 @@ static int print_status(const char *path, bool is_json, struct err *err)
 
 /* ---- ending ------------------------------------------------------------------------------- */
 
-/* A keeper that a killed daemon left goes by itself; it is not our child and we wait for its
- * hang-up. */
+/* What the keeper that we are connected to holds. */
+static size_t count_sessions(int fd)
+{
+	struct loan_message answer = { 0 };
+	auto_json struct json_object *json = NULL;
+	struct err err = { 0 };
+	if (loan_send(fd, LOAN_INFO, 0, NULL, 0, NULL, 0) < 0 || !wait_for(fd, POLLIN, ANSWER_MS) ||
+		loan_receive(fd, &answer) <= 0)
+		return 0;
+	if (answer.kind == LOAN_INFO)
+		(void)json_read(
+			answer.text, answer.len, LOAN_TEXT_MAX, LIMIT_FRAME_DEPTH, &json, &err);
+	loan_message_done(&answer);
+	return (size_t)json_object_get_int64(json_object_object_get(json, "sessions"));
+}
+
+/* A keeper outlives its daemon when it holds sessions, or when that was killed. It is not our
+ * child, and we wait for its hang-up. */
 static int stop_keeper(const char *path, struct err *err)
 {
 	char keeper[PATH_MAX];
@@ -185,20 +201,12 @@ static int stop_keeper(const char *path, struct err *err)
 	auto_fd int fd = loan_connect(keeper);
 	if (fd < 0)
 		return err_set(err, ERR_MISSING, "nobody serves at '%s'", path);
+	size_t count = count_sessions(fd);
 	if (loan_send(fd, LOAN_END, 0, NULL, 0, NULL, 0) < 0 || !wait_for(fd, POLLRDHUP, END_MS))
 		return err_set(err, ERR_BROKEN, "the keeper at '%s' does not end", keeper);
+	if (count > 0)
+		(void)printf("%zu session%s ended\n", count, count == 1 ? "" : "s");
 	return 0;
-}
-
-/* Sessions outlive a daemon; whoever stops it wants to hear how many ended. */
-static size_t count_sessions(const char *path)
-{
-	auto_json struct json_object *json = NULL;
-	struct json_object *keeper = NULL;
-	struct err err = { 0 };
-	if (ask(path, &json, &err) < 0 || !json_object_object_get_ex(json, "keeper", &keeper))
-		return 0;
-	return (size_t)json_object_get_int64(json_object_object_get(keeper, "sessions"));
 }
 
 /* The number of a process may be given away again, unless its connection is still there after we
@@ -226,14 +234,11 @@ static int stop(const char *path, struct err *err)
 	if (is_nobody(fd))
 		return stop_keeper(path, err);
 	own_close(&fd);
-	size_t count = count_sessions(path);
 	TRY(connect_daemon(path, &fd, err));
 	TRY(stop_daemon(fd, path, err));
 	struct err gone = { 0 };
-	if (count > 0 && stop_keeper(path, &gone) < 0 && gone.code != ERR_MISSING)
+	if (stop_keeper(path, &gone) < 0 && gone.code != ERR_MISSING)
 		return err_set(err, gone.code, "%s", gone.text);
-	if (count > 0)
-		(void)printf("%zu session%s ended\n", count, count == 1 ? "" : "s");
 	return 0;
 }
 

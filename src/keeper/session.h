@@ -106,8 +106,9 @@ struct session {
 	int64_t used_us, ends_us; /* when it was last used, when it ends in any case */
 	int64_t lost_us;          /* when it is given up, because its line hung up; 0: it did not */
 	uint64_t executions;
-	uint32_t number; /* of the last turn or copy that its runner was asked for */
-	size_t undo;     /* automatic points to keep; 0: none are made */
+	uint32_t number;         /* of the last turn or copy that its runner was asked for */
+	unsigned int late_count; /* answers that came when nobody waited for them */
+	size_t undo;             /* automatic points to keep; 0: none are made */
 	bool is_warm, is_started;
 	struct runner *live;  /* owned; NULL only while it is brought back */
 	struct point *points; /* owned */

@@ -21,6 +21,7 @@ enum {
 	GRACE_US = 2 * 1000000,  /* what code has to come back after it was interrupted */
 	HANG_UP_US = 50000,      /* a client may hang up a moment before its turn is over */
 	LOST_US = 1000000,       /* init tells within this that a process ended */
+	LATE_MAX = 64,           /* answers of a runner that nobody waits for any more */
 };
 
 struct errand *errand_new(enum errand_kind kind, struct session *session, struct caller *caller)
@@ -483,9 +484,9 @@ static void hear_live(struct session *session, const struct line_word *word)
 		errand_take_answer(errand);
 		return;
 	}
-	/* an answer that came after it was given up is no news */
+	/* an answer that came after it was given up is no news, but there are not many of those */
 	bool is_late = (word->kind == LINE_REFUSED || word->kind == LINE_DONE) &&
-		       word->number <= session->number;
+		       word->number <= session->number && session->late_count++ < LATE_MAX;
 	if (!is_late)
 		session_end(session, "its runner said something that is no message");
 }
@@ -562,6 +563,7 @@ void errand_forget_caller(struct errand *errand)
 	if (errand->kind == ERRAND_START) {
 		session_end(errand->session, "nobody waited for it");
 	} else if (errand->kind == ERRAND_TURN && errand->phase == PHASE_RUN) {
+		family_watch_calls(family, true); /* nobody else answers them now */
 		errand->interrupt_us = now_us + HANG_UP_US;
 		sessions_due(family->sessions, errand->interrupt_us);
 	}

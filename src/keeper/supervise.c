@@ -267,7 +267,8 @@ static void answer_watched(struct cell *cell)
 {
 	int n = watch_answer(cell->listener_fd, cell->result);
 	cell->denied_calls += n > 0 ? n : 0;
-	if (n < 0 || cell->denied_calls >= LIMIT_DENIED_CALLS)
+	/* a session's keeper listens on, so calls that we leave unanswered would wait for it */
+	if (n < 0 || (cell->denied_calls >= LIMIT_DENIED_CALLS && !cell->turn))
 		own_close(&cell->listener_fd);
 }
 

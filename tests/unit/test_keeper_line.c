@@ -45,9 +45,10 @@ TEST(what_is_no_word_is_refused)
 {
 	static const char *const texts[] = { "", "{}", "[]", "null", "{\"ready\":false}",
 		"{\"idle\":0}", "{\"idle\":-1}", "{\"idle\":4294967296}", "{\"idle\":\"1\"}",
-		"{\"idle\":1,\"more\":2}", "{\"idle\":1,\"forked\":1}", "{\"forked\":1,\"notes\":7}",
-		"{\"forked\":1,\"notes\":[7]}", "{\"refused\":1,\"notes\":[]}", "{\"idle\":1}x",
-		"{\"forked\":1,\"notes\":[[]]}", "{\"dance\":1}" };
+		"{\"idle\":1,\"more\":2}", "{\"idle\":1,\"forked\":1}",
+		"{\"forked\":1,\"notes\":7}", "{\"forked\":1,\"notes\":[7]}",
+		"{\"refused\":1,\"notes\":[]}", "{\"idle\":1}x", "{\"forked\":1,\"notes\":[[]]}",
+		"{\"dance\":1}" };
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		struct line_word word;
 		ASSERT_EQ(parse(texts[i], &word), -EBADMSG);
@@ -59,7 +60,8 @@ TEST(notes_are_bounded)
 {
 	struct line_word word;
 	char text[LINE_TEXT_MAX];
-	(void)snprintf(text, sizeof(text), "{\"forked\":1,\"notes\":[\"%0*d\"]}", LINE_NOTE_BYTES, 0);
+	(void)snprintf(
+		text, sizeof(text), "{\"forked\":1,\"notes\":[\"%0*d\"]}", LINE_NOTE_BYTES, 0);
 	ASSERT_EQ(parse(text, &word), 0);
 	line_word_done(&word);
 	(void)snprintf(

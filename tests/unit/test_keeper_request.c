@@ -18,7 +18,8 @@ TEST(a_new_session_is_read_with_all_that_belongs_to_it)
 	ASSERT_OK(read_text(&request,
 		"{\"verb\":\"new\",\"name\":\"a.b-c_1\",\"policy\":\"{}\",\"language\":\"python\","
 		"\"points\":\"copy\",\"argv\":[\"/bin/x\",\"--session\"],\"env\":[\"A=1\"],"
-		"\"limits\":{\"timeout\":33},\"idle\":60,\"lifetime\":0,\"undo\":5,\"workspace\":true}",
+		"\"limits\":{\"timeout\":33},\"idle\":60,\"lifetime\":0,\"undo\":5,\"workspace\":"
+		"true}",
 		&err));
 	ASSERT_EQ(request.verb, VERB_NEW);
 	ASSERT_STR(request.name, "a.b-c_1");
@@ -36,8 +37,8 @@ TEST(a_point_is_named_or_numbered_and_null_is_nothing)
 {
 	struct session_request request;
 	struct err err = { 0 };
-	ASSERT_OK(read_text(
-		&request, "{\"verb\":\"rollback\",\"session\":\"a\",\"point\":3}", &err));
+	ASSERT_OK(
+		read_text(&request, "{\"verb\":\"rollback\",\"session\":\"a\",\"point\":3}", &err));
 	ASSERT_EQ(request.point_id, 3);
 	session_request_done(&request);
 	ASSERT_OK(read_text(&request,

@@ -45,7 +45,8 @@ static void clean_up(void)
 	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void be_told(void *context, int r, const struct snapshot_report *report, const struct err *err)
+static void be_told(
+	void *context, int r, const struct snapshot_report *report, const struct err *err)
 {
 	(void)context;
 	(void)err;
