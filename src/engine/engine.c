@@ -478,10 +478,17 @@ static int make_session(
 	(void)snprintf(session->language, sizeof(session->language), "%.31s", language->name);
 	session->points = language->points ? xstrdup(language->points) : NULL;
 	language_fill(&language->session, &places, &session->argv);
+	if (spec->commands.count > 0 &&
+		strncmp(session->argv.items[0], RUNTIME_DIR, strlen(RUNTIME_DIR)) == 0)
+		return err_set(err, ERR_INVALID,
+			"--commands: has no meaning for a session of %s, which a program of ours "
+			"starts",
+			language->name);
 	const struct policy policy = { .spec = *spec,
 		.runtime = making->runtime,
 		.form = making->stand.form,
 		.standing = making->stand.argv,
+		.interpreter = spec->commands.count > 0 ? session->argv.items[0] : NULL,
 		.has_full_proc = needs_full_proc(spec, language) };
 	session->policy = policy_to_json(&policy);
 	return session->policy ? 0 : err_set(err, ERR_INVALID, "a path of the policy is not UTF-8");
