@@ -299,13 +299,21 @@ def fork_twice():
     return 0
 
 
-def fork(session):
+def fork(session, fd, text):
+    """Returns in the copy when it has said its first word."""
     module = find_module()
     session.is_copying = True
     try:
-        return module.copy() if module else fork_twice()
+        if module:
+            return module.copy(fd, session.line_place, text.encode())
+        pid = fork_twice()
     finally:
         session.is_copying = False
+    if pid == 0:
+        runner = load("session")
+        runner.move(fd, session.line_place)
+        runner.say(text)
+    return pid
 
 
 def be_other(is_branch):
@@ -351,7 +359,7 @@ def make_copy(number, is_branch, fd):
         notes += find_timers()
         text = packet("forked", number, "notes", notes)
         watch_offsets(session)
-        pid = fork(session)
+        pid = fork(session, fd, text)
     except OSError as error:
         runner.say(packet("refused", number, "why", ["no other process: %s" % short(str(error))]))
         return
@@ -360,7 +368,6 @@ def make_copy(number, is_branch, fd):
             os.close(fd)
     if pid == 0:
         session.owner = os.getpid()
-        runner.move(fd, session.line_place)
+        session.is_used = False
         renew_loop(session)
         be_other(is_branch)
-        runner.say(text)

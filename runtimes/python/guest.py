@@ -25,7 +25,7 @@ HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
 REHEARSALS = 20  # until the interpreter has learnt what is looked up where
-PARTS = ("values", "figures", "failure", "session", "guard")
+PARTS = ("values", "figures", "failure", "guard", "session", "copies", "reload", "questions")
 # What an interpreter that ends forgets first.
 GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
               "path_importer_cache", "meta_path")

@@ -16,6 +16,7 @@ seen = {}  # module name -> its file, and what that was when the module was load
 
 class looked:
     count = 0  # modules, when they were last looked through
+    last = None  # the name of the last one
 
 
 def stamp(path):
@@ -36,12 +37,18 @@ def file_of(module):
 
 
 def note_modules():
-    """Called after each turn: what was loaded in it is as its file is now."""
+    """Called after each turn: what was loaded in it is as its file is now. New ones come last, and
+    the others are not touched."""
     if len(sys.modules) == looked.count:
         return
-    looked.count = len(sys.modules)
-    for name, module in list(sys.modules.items()):
-        path = file_of(module) if name not in seen and name != "__main__" else None
+    new = []
+    for name in reversed(sys.modules):
+        if name == looked.last:
+            break
+        new.append(name)
+    looked.count, looked.last = len(sys.modules), next(reversed(sys.modules))
+    for name in new:
+        path = file_of(sys.modules[name]) if name not in seen and name != "__main__" else None
         if path is not None:
             try:
                 seen[name] = path, stamp(path)

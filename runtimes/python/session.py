@@ -54,6 +54,7 @@ class session:
     own_input = None
     own_register_at_fork = None
     is_copying = False  # a fork that happens now is ours
+    is_used = False  # it had a turn
     linecache = None
     before_turns = []  # what else is to be done around each
     after_turns = []
@@ -380,21 +381,40 @@ def compile_part(nodes, name, is_shown):
     return code
 
 
+def compile_line(source, name):
+    """One simple line, without a syntax tree: the tree's classes are pages that a copy of the
+    session would have to copy, too. None: it is not that simple, or wrong."""
+    if "\n" in source or ";" in source:
+        return None
+    for mode in ("eval", "single"):
+        try:
+            return [(compile(source, name, mode, session.flags, True), mode == "eval")]
+        except (SyntaxError, ValueError, OverflowError):
+            pass
+    return None
+
+
 def compile_cell(source, name):
     """Its parts, each with whether its value is the result. One statement, or one line of them, is
     what it is at the prompt: each value is shown. Of more, only the last can be one."""
+    parts = compile_line(source.rstrip("\n"), name)
+    if parts is not None:
+        return parts
     body = compile(source, name, "exec", session.flags | ONLY_AST, True).body
     if not body:
         return []
     last = body[-1]
     is_line = body[0].lineno == last.lineno
-    parts = []
     if not isinstance(last, _ast.Expr):
         return [(compile_part(body, name, is_line), False)]
+    parts = []
     if len(body) > 1:
         parts.append((compile_part(body[:-1], name, is_line), False))
-    is_shown = not is_silenced(source, last)
-    parts.append((compile_part([last], name, is_shown), is_shown))
+    if is_silenced(source, last):
+        parts.append((compile_part([last], name, False), False))
+    else:
+        tree = _ast.Expression(last.value)
+        parts.append((compile(tree, name, "eval", session.flags, True), True))
     return parts
 
 
@@ -415,7 +435,7 @@ def run_coroutine(coroutine):
     asyncio.set_event_loop(session.loop)
     task = session.loop.create_task(coroutine)
     try:
-        session.loop.run_until_complete(task)
+        return session.loop.run_until_complete(task)
     finally:
         if not task.done():  # interrupted
             task.cancel()
@@ -424,10 +444,13 @@ def run_coroutine(coroutine):
 
 def run_parts(parts):
     for code, is_rich in parts:
-        turn.is_rich = is_rich
+        turn.is_rich = False
         value = eval(code, session.main.__dict__)
         if code.co_flags & COROUTINE:
-            run_coroutine(value)
+            value = run_coroutine(value)
+        if is_rich:
+            turn.is_rich = True
+            sys.displayhook(value)
 
 
 def run_cell(source, name):
@@ -587,7 +610,7 @@ def answer(kind, request):
 
 
 def take_turn(number, fds):
-    turn.received, turn.is_done = b"", False
+    turn.received, turn.is_done, session.is_used = b"", False, True
     drop_interrupts()
     try:
         take_places(fds)
@@ -624,10 +647,11 @@ def descriptors(ancillary):
 
 
 def leave():
-    """The exit handlers of the code, and the end."""
-    import atexit
-    guarded(atexit._run_exitfuncs)
-    flush_streams()
+    """The exit handlers of the code, and the end. A copy that nobody used has nothing to end."""
+    if session.is_used:
+        import atexit
+        guarded(atexit._run_exitfuncs)
+        flush_streams()
     os._exit(0)
 
 

@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,7 +32,22 @@ static pid_t clone_sibling(void *tid_at)
 #endif
 }
 
-pid_t interpreter_copy(const struct fork_hooks *hooks, struct err *err)
+/* The copy waits here, and not in the interpreter: until somebody speaks to it, it has touched
+ * nothing and shares all its memory. One that nobody will speak to any more ends. */
+static void await_call(const struct copy_line *line)
+{
+	struct pollfd called = { .fd = line->place, .events = POLLIN };
+	if (dup3(line->fd, line->place, O_CLOEXEC) < 0 || close(line->fd) < 0 ||
+		send(line->place, line->word, line->word_len, MSG_NOSIGNAL) < 0)
+		_exit(1);
+	while (poll(&called, 1, -1) < 0 && errno == EINTR)
+		;
+	if (!(called.revents & POLLIN))
+		_exit(0);
+}
+
+pid_t interpreter_copy(
+	const struct copy_line *line, const struct fork_hooks *hooks, struct err *err)
 {
 	struct thread_note note;
 	TRY(thread_note_take(&note, err));
@@ -39,6 +56,7 @@ pid_t interpreter_copy(const struct fork_hooks *hooks, struct err *err)
 	int saved_errno = errno;
 	if (pid == 0) {
 		thread_note_restore(&note);
+		await_call(line);
 		hooks->after_in_child();
 		return 0;
 	}

@@ -34,9 +34,18 @@ bool interpreter_is_called(void);
 bool interpreter_is_forking(void);
 void interpreter_set_copying(bool is_copying);
 
-/* Makes a copy of this process, which must have one thread: 0 in the copy, its pid here; less: it
- * could not be made. The copy's parent is ours. */
-pid_t interpreter_copy(const struct fork_hooks *hooks, struct err *err);
+/* What a copy of a session needs to be reached. */
+struct copy_line {
+	int fd;           /* its line, which stays the caller's */
+	int place;        /* where the line is to be in the copy: in place of the original's */
+	const char *word; /* the first that it says */
+	size_t word_len;
+};
+
+/* Makes a copy of this process, which must have one thread: its pid here; less: it could not be
+ * made. In the copy, 0, once somebody speaks to it. The copy's parent is ours. */
+pid_t interpreter_copy(
+	const struct copy_line *line, const struct fork_hooks *hooks, struct err *err);
 
 /* Whether this process had a child that it has buried. */
 bool interpreter_had_children(void);

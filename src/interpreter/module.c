@@ -182,13 +182,17 @@ static PyObject *refuse(PyObject *module, PyObject *args)
 	_exit(1);
 }
 
-static PyObject *copy(PyObject *module, PyObject *unused)
+static PyObject *copy(PyObject *module, PyObject *args)
 {
 	struct err err = { 0 };
+	struct copy_line line = { 0 };
+	Py_ssize_t len = 0;
 	(void)module;
-	(void)unused;
+	if (!PyArg_ParseTuple(args, "iiy#", &line.fd, &line.place, &line.word, &len))
+		return NULL;
+	line.word_len = (size_t)len;
 	interpreter_set_copying(true);
-	pid_t pid = interpreter_copy(&hooks, &err);
+	pid_t pid = interpreter_copy(&line, &hooks, &err);
 	interpreter_set_copying(false);
 	return pid < 0 ? fail(&err) : PyLong_FromLong(pid);
 }
@@ -236,7 +240,8 @@ static PyMethodDef methods[] = {
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
-	{ "copy", copy, METH_NOARGS, "copy() -> pid of the copy, 0 in it" },
+	{ "copy", copy, METH_VARARGS,
+		"copy(line, place, word) -> pid of the copy; 0 in it, once it is called" },
 	{ "had_children", had_children, METH_NOARGS, "had_children() -> bool" },
 	{ "list_shared", list_shared, METH_NOARGS,
 		"list_shared() -> names of mappings that are shared and writable, or None" },
