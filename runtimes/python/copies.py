@@ -119,6 +119,8 @@ def is_copy(session, pid):
     """Children of ours have closed the line when they were forked."""
     try:
         return os.readlink("/proc/%s/fd/%d" % (pid, session.line_place)).startswith("socket:")
+    except FileNotFoundError:
+        return False
     except OSError:
         return True  # not one of ours at all
 
