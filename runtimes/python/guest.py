@@ -274,6 +274,7 @@ def prepare(core, module, cold, names):
     template.fresh = [(FRESH[name], owner) for name, owner in template.fresh.items()
                       if name in sys.modules]
     core["hide"](core["start"])
+    core["hide"](arrive)
     core["take_program"] = arrive
     # these are the template's too: a guest that lets go of them need not take them apart
     template.kept = sys.path, sys.path_hooks, sys.path_importer_cache, sys.meta_path
