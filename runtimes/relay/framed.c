@@ -14,10 +14,11 @@
 #include "relay/talk.h"
 #include "wire/json.h"
 
-enum { SMALL_FRAME = 4096, ANSWERS_MAX = 64 << 10 };
+enum { SMALL_FRAME = 4096, ANSWERS_MAX = 64 << 10, INSIST_EVERY = 5 };
 
 struct framed {
 	int fd; /* owned */
+	bool is_closed;
 	struct frames said;
 	struct buf orders; /* for the child, not sent yet */
 };
@@ -68,7 +69,8 @@ static void take_framed(struct relay *relay, const char *data, size_t len)
 static size_t watch_framed(struct relay *relay, struct pollfd *fds)
 {
 	const struct framed *framed = relay->state;
-	bool is_heard = !relay_is_owing(relay) && relay->turn.answers.len < ANSWERS_MAX;
+	bool is_heard = !framed->is_closed && !relay_is_owing(relay) &&
+			relay->turn.answers.len < ANSWERS_MAX;
 	int wanted = (is_heard ? POLLIN : 0) | (framed->orders.len > 0 ? POLLOUT : 0);
 	*fds = (struct pollfd){ .fd = wanted ? framed->fd : -1, .events = (short)wanted };
 	return 1;
@@ -115,7 +117,9 @@ static void hear_child(struct relay *relay)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		relay_break(relay, "%s has closed its channel", relay->program);
+		/* most often it is about to exit; what it exits with is settled by then */
+		framed->is_closed = true;
+		(void)kill(relay->pid, SIGKILL);
 		return;
 	}
 	relay_owe(relay);
@@ -158,6 +162,20 @@ static void interrupt_framed(struct relay *relay)
 	(void)kill(-relay->pid, SIGINT);
 }
 
+/* While node changes who hears of signals, one may get lost; hearing of it twice does no harm. */
+static void insist_framed(struct relay *relay, bool is_last)
+{
+	(void)is_last;
+	if (relay->turn.insisted % INSIST_EVERY == 0)
+		(void)kill(relay->pid, SIGINT);
+}
+
+static const char *explain_framed(struct relay *relay, bool is_signal)
+{
+	const struct framed *framed = relay->state;
+	return framed->is_closed && is_signal ? "it has closed its channel" : NULL;
+}
+
 const struct talk talk_framed = {
 	.open = open_framed,
 	.begin = begin_framed,
@@ -166,4 +184,6 @@ const struct talk talk_framed = {
 	.wake = wake_framed,
 	.ready = ready_framed,
 	.interrupt = interrupt_framed,
+	.insist = insist_framed,
+	.explain = explain_framed,
 };

@@ -367,16 +367,18 @@ static void tell_death(struct relay *relay, int code)
 static void bury_child(struct relay *relay)
 {
 	int status = 0;
-	const char *more = relay->talk->explain ? relay->talk->explain(relay) : NULL;
+	char how[64];
 	while (waitpid(relay->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	own_close(&relay->pid_fd);
-	if (WIFEXITED(status))
-		relay_break(relay, "%s ended with status %d%s%s", relay->program,
-			WEXITSTATUS(status), more ? ": " : "", more ? more : "");
+	bool is_signal = WIFSIGNALED(status);
+	const char *more = relay->talk->explain(relay, is_signal);
+	if (is_signal)
+		(void)snprintf(how, sizeof(how), "was ended by signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
 	else
-		relay_break(relay, "%s was ended by signal %d (%s)", relay->program,
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
+		(void)snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
+	relay_break(relay, "%s %s%s%s", relay->program, how, more ? ": " : "", more ? more : "");
 	if (relay->turn.is_on && !relay->turn.is_ending)
 		tell_death(relay, exit_code(status));
 }

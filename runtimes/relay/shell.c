@@ -507,10 +507,10 @@ static void wake_shell(struct relay *relay, const struct pollfd *fds, size_t cou
 		hear_report(relay);
 }
 
-static const char *explain_shell(struct relay *relay)
+static const char *explain_shell(struct relay *relay, bool is_signal)
 {
 	const struct shell *shell = relay->state;
-	if (shell->is_running && (shell->has_errexit || strchr(shell->flags, 'e')))
+	if (!is_signal && shell->is_running && (shell->has_errexit || strchr(shell->flags, 'e')))
 		return "with 'set -e' a command that fails ends the shell, and the session";
 	return NULL;
 }

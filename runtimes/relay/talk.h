@@ -30,7 +30,7 @@ struct talk {
 	void (*insist)(struct relay *relay, bool is_last);
 
 	/* The child has died: what more there is to say about it than how, NULL: nothing. */
-	const char *(*explain)(struct relay *relay);
+	const char *(*explain)(struct relay *relay, bool is_signal);
 };
 
 extern const struct talk talk_framed;
