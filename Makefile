@@ -269,10 +269,10 @@ $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 # Static like the rest: it then runs in any root file system, and starts in half the time.
-$(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
+$(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src) runtimes/relay/order.c) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -lm
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -ljson-c -lm
 
 # In every language that needs it: a cell sees only the directory of its own.
 $(BUILD)/hotcell-relay: $(call obj,$(relay_src)) $(lib)

@@ -189,8 +189,13 @@ function tellValue(value) {
 	}
 }
 
-async function execute(turn, { code, name }) {
+async function execute(turn, { code, name, env }) {
 	state.executions++;
+	for (const item of env ?? []) {
+		const at = item.indexOf('=');
+		if (at > 0)
+			process.env[item.slice(0, at)] = item.slice(at + 1);
+	}
 	turn.interrupt = () => interrupted(turn);
 	const ended = await cells.run(String(code ?? ''), name, (cell) => {
 		turn.cell = cell;

@@ -47,6 +47,7 @@ static void read_order(struct order *order, const char *text, size_t len)
 	struct err err = { 0 };
 	if (json_read(text, len, ORDER_BYTES, ORDER_DEPTH, &json, &err) < 0)
 		return;
+	order->is_branch = json_object_get_boolean(json_object_object_get(json, "branch"));
 	for (int kind = ORDER_NONE + 1; kind < ORDER_KIND_COUNT; kind++) {
 		struct json_object *value = json_object_object_get(json, order_words[kind]);
 		if (!value)

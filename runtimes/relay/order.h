@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ enum { TURN_IN = 0, TURN_OUT, TURN_ERR, TURN_CHANNEL };
 struct order {
 	enum order_kind kind;
 	int64_t number;
+	bool is_branch;     /* of a fork: the copy will go a way of its own */
 	int fds[ORDER_FDS]; /* owned; -1: none */
 };
 

@@ -124,6 +124,30 @@ static const char *prefix_of(const struct shell *shell)
 	return strchr(shell->flags, 'x') ? "set -x; " : "";
 }
 
+/* NAME=VALUE; anything else would be code. */
+static bool is_setting(const char *text)
+{
+	size_t len =
+		strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	return len > 0 && (text[0] < '0' || text[0] > '9') && text[len] == '=';
+}
+
+static void export_all(struct shell *shell, struct json_object *list)
+{
+	size_t count =
+		json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *item = json_object_get_string(json_object_array_get_idx(list, i));
+		if (!item || !is_setting(item))
+			continue;
+		size_t name_len = strcspn(item, "=") + 1;
+		(void)buf_printf(&shell->script, "export %.*s", (int)name_len, item);
+		dialect_quote(
+			shell->dialect, &shell->script, item + name_len, strlen(item + name_len));
+		(void)buf_append(&shell->script, "; ", 2);
+	}
+}
+
 static void execute(struct relay *relay, struct json_object *request)
 {
 	struct shell *shell = relay->state;
@@ -131,6 +155,7 @@ static void execute(struct relay *relay, struct json_object *request)
 	auto_free char *text = xasprintf("%s%s", prefix_of(shell), code);
 	relay->executions++;
 	shell->has_errexit = strstr(code, "set -e") || strstr(code, "errexit");
+	export_all(shell, json_object_object_get(request, "env"));
 	(void)buf_printf(&shell->script, "__hotcell_begin %d %s eval ", shell->status,
 		shell->status ? "||" : "&&");
 	dialect_quote(shell->dialect, &shell->script, text, strlen(text));
