@@ -101,6 +101,6 @@ TEST(depth_size_and_bytes_are_bounded)
 	ASSERT_FAIL(yaml_read("f", long_text, LIMIT_CONFIG_BYTES + 1, &root, &err), ERR_LIMIT);
 	memset(long_text, 0, LIMIT_CONFIG_BYTES + 1);
 	for (size_t i = 0; i <= LIMIT_CONFIG_NODES; i++)
-		memcpy(long_text + i * 4, "- a\n", 4);
+		(void)snprintf(long_text + i * 4, 5, "- a\n");
 	refuses(long_text, "f:4096: there is too much in this file");
 }
