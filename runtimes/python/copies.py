@@ -6,7 +6,7 @@ the original would have drawn. Only a branch, which goes on beside the original,
 
 What a fork does not carry is looked for first. Threads and child processes are refused, for the
 code would wait for them in vain. What both would share (sockets, pipes, mappings) is told. Open
-files have one position for all copies: each remembers its own, and puts it back when it is its turn.
+files have one position for all copies: each remembers its own, and puts it back for its turn.
 
 `load`, `send`, `flush` and `is_heard` come from core.py.
 """

@@ -20,7 +20,8 @@ TEXT_MAX = 64 << 10
 REPR_MAX = 2000
 NAME = re.compile(r"\w*\Z")
 IMPORT = re.compile(r"^\s*(?:import\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*|from\s+)([\w.]*)\Z")
-IMPORT_FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+\(?(?:\w+(?:\s+as\s+\w+)?\s*,\s*)*(\w*)\Z")
+IMPORT_FROM = re.compile(
+    r"^\s*from\s+([\w.]+)\s+import\s+\(?(?:\w+(?:\s+as\s+\w+)?\s*,\s*)*(\w*)\Z")
 OPENING = {")": "(", "]": "[", "}": "{"}
 PLAIN = (list, tuple, dict, str, bytes)
 DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -207,13 +208,15 @@ def keys_of(text, opened, start, names):
         holder = look_up(expression_before(text[:opened[-1]]), names)
     except Unknown:
         return None
-    keys = getattr(holder, "_ipython_key_completions_", None) if not isinstance(holder, type) else None
+    if isinstance(holder, dict):
+        return list(holder)
+    own = getattr(type(holder), "_ipython_key_completions_", None)
     try:
-        keys = list(keys()) if keys else list(holder) if isinstance(holder, dict) else \
-            list(holder.columns) if type(holder).__name__ == "DataFrame" else None
+        if own is not None:
+            return list(own(holder))
+        return list(holder.columns) if type(holder).__name__ == "DataFrame" else None
     except Exception:
         return None
-    return keys
 
 
 def in_string(text, opened, start, names):

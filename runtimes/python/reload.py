@@ -73,10 +73,10 @@ def patch_function(old, new):
 def adopt(function, owner):
     """A method that is moved to another class finds that one with super()."""
     function = getattr(function, "__func__", None) or getattr(function, "fget", None) or function
-    code = getattr(function, "__code__", None)
-    for name, cell in zip(getattr(code, "co_freevars", ()), getattr(function, "__closure__", None) or ()):
-        if name == "__class__":
-            cell.cell_contents = owner
+    if isinstance(function, types.FunctionType) and function.__closure__:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__):
+            if name == "__class__":
+                cell.cell_contents = owner
 
 
 def patch_class(old, new):

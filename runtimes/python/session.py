@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python that remembers: it serves a line, over which the keeper hands it one turn after the other.
+"""A Python that remembers: it serves a line, over which the keeper hands it turn after turn.
 
 A turn brings its own standard streams and its own channel, as descriptors. They are put in their
 places, one request is read from the channel, and afterwards the places are empty again: so nothing

@@ -142,7 +142,7 @@ def refuses(person):
                  "def work(): stop.wait()\nthreading.Thread(target=work).start()\n"
                  "threading.Thread(target=work, name='beside').start()")
         equal(refused(live), ["thread Thread-1 (work)", "thread beside"], "what is in the way")
-        live.run("stop.set()\nfor t in threading.enumerate():\n    if t.name != 'MainThread': t.join()")
+        live.run("stop.set()\nfor t in threading.enumerate()[1:]: t.join()")
         equal(live.fork().notes, [], "notes when they are gone")
         turn = live.run("import subprocess; p = subprocess.Popen(['sleep', '60']); p.pid")
         equal(refused(live), [f"child process {turn.text.strip()} (sleep)"], "what is in the way")

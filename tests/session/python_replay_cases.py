@@ -30,10 +30,14 @@ UNFIT = re.compile(r"urlopen|smtplib|socket|subprocess|os\.(system|fork|kill|exe
                    r"input\(|getpass|threading|multiprocessing|webbrowser|tkinter|exit\(|quit\(|"
                    r"time\.sleep|while True|readline|help\(|sys\.stdin|/tmp|glob")
 # What differs from one moment or process to the next.
-CHANGING = re.compile(r"0x[0-9a-f]{6,}|\b(19|20)\d\d[-, ]+\d+[-, ]+\d+\S*|\d+\.\d+ (sec|usec)")
+CHANGING = re.compile(r"0x[0-9a-f]{6,}|\b(19|20)\d\d[-, ]+\d+[-, ]+\d+\S*|\d+\.\d+ (sec|usec)|"
+                      r"id='?\d+'?|<(stdin|cell \d+)>")
 END = "\x01END\x01"
 # Steps that may differ, by what is in them.
 REASONS = (
+    (r"\n\s*\n", "has an empty line, which ends a block at the prompt"),
+    (r"ps1|ps2|dir\(sys\)|dir\(builtins\)|setrecursionlimit", "asks about the prompt itself"),
+    (r"gc\.|weakref|primary", "lives longer as a result"),
     (r"__name__|__main__|__file__", "names the module or its file"),
     (r"timeit|time\(|now\(|today\(|getpid|random|uuid|id\(|hash\(", "differs from run to run"),
 )
