@@ -301,21 +301,21 @@ def fork_twice():
     return 0
 
 
-def fork(session, fd, text):
-    """Returns in the copy when it has said its first word."""
+def fork(session, fd, number, is_branch, notes):
+    """Returns in the copy when it has said its first word; by then it may be a branch."""
     module = find_module()
     session.is_copying = True
     try:
         if module:
-            return module.copy(fd, session.line_place, text.encode())
+            return module.copy(fd, session.line_place, number, is_branch, notes.encode())
         pid = fork_twice()
     finally:
         session.is_copying = False
     if pid == 0:
         runner = load("session")
         runner.move(fd, session.line_place)
-        runner.say(text)
-    return pid
+        runner.say('{"forked":%d%s}' % (number, notes))
+    return pid, is_branch
 
 
 def be_other(is_branch):
@@ -332,15 +332,16 @@ def be_other(is_branch):
                 pass
 
 
-def packet(head, number, key, names):
-    """Bounded: a list that is too long ends with how many there are more."""
+def member(key, names):
+    """As it follows the first one of a packet. A list that is too long ends with how many there are
+    more."""
     to_json = load("values").to_json
     shown = names[:NAMES_MAX]
     while True:
         more = len(names) - len(shown)
-        text = to_json({head: number, key: shown + (["%d more" % more] if more else [])})
-        if text is not None and len(text.encode("utf-8", "replace")) <= PACKET_MAX:
-            return text
+        text = to_json(shown + (["%d more" % more] if more else []))
+        if len(text.encode("utf-8", "replace")) <= PACKET_MAX:
+            return ',"%s":%s' % (key, text.encode("utf-8", "replace").decode())
         shown = shown[:-1]
 
 
@@ -354,16 +355,16 @@ def make_copy(number, is_branch, fd):
         processes, notes = find_processes(session)
         refused += processes
         if refused:
-            runner.say(packet("refused", number, "why", refused))
+            runner.say('{"refused":%d%s}' % (number, member("why", refused)))
             return
         notes += find_descriptors(session)
         notes += find_mappings()
         notes += find_timers()
-        text = packet("forked", number, "notes", notes)
         watch_offsets(session)
-        pid = fork(session, fd, text)
+        pid, is_branch = fork(session, fd, number, is_branch, member("notes", notes))
     except OSError as error:
-        runner.say(packet("refused", number, "why", ["no other process: %s" % short(str(error))]))
+        why = member("why", ["no other process: %s" % short(str(error))])
+        runner.say('{"refused":%d%s}' % (number, why))
         return
     finally:
         if session.owner == os.getpid():

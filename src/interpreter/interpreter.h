@@ -36,16 +36,17 @@ void interpreter_set_copying(bool is_copying);
 
 /* What a copy of a session needs to be reached. */
 struct copy_line {
-	int fd;           /* its line, which stays the caller's */
-	int place;        /* where the line is to be in the copy: in place of the original's */
-	const char *word; /* the first that it says */
-	size_t word_len;
+	int fd;               /* its line, which stays the caller's */
+	int place;            /* where that is to be in the copy: in place of the original's */
+	unsigned long number; /* of the request for it */
+	const char *notes;    /* the rest of its first word, as members of an object */
+	bool is_branch;
 };
 
 /* Makes a copy of this process, which must have one thread: its pid here; less: it could not be
- * made. In the copy, 0, once somebody speaks to it. The copy's parent is ours. */
-pid_t interpreter_copy(
-	const struct copy_line *line, const struct fork_hooks *hooks, struct err *err);
+ * made. In the copy, 0, once it is wanted for more than to be copied again; line->is_branch then
+ * tells what it is. The copy's parent is ours. */
+pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, struct err *err);
 
 /* Whether this process had a child that it has buried. */
 bool interpreter_had_children(void);

@@ -186,15 +186,18 @@ static PyObject *copy(PyObject *module, PyObject *args)
 {
 	struct err err = { 0 };
 	struct copy_line line = { 0 };
-	Py_ssize_t len = 0;
+	int is_branch = 0;
 	(void)module;
-	if (!PyArg_ParseTuple(args, "iiy#", &line.fd, &line.place, &line.word, &len))
+	if (!PyArg_ParseTuple(
+		    args, "iikpy", &line.fd, &line.place, &line.number, &is_branch, &line.notes))
 		return NULL;
-	line.word_len = (size_t)len;
+	line.is_branch = is_branch;
 	interpreter_set_copying(true);
 	pid_t pid = interpreter_copy(&line, &hooks, &err);
 	interpreter_set_copying(false);
-	return pid < 0 ? fail(&err) : PyLong_FromLong(pid);
+	if (pid < 0)
+		return fail(&err);
+	return Py_BuildValue("(iN)", (int)pid, PyBool_FromLong(line.is_branch));
 }
 
 static PyObject *had_children(PyObject *module, PyObject *unused)
@@ -241,7 +244,9 @@ static PyMethodDef methods[] = {
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
 	{ "copy", copy, METH_VARARGS,
-		"copy(line, place, word) -> pid of the copy; 0 in it, once it is called" },
+		"copy(line, place, number, is_branch, notes) -> (pid of the copy, is_branch); in "
+		"it the "
+		"pid is 0, once it has a turn" },
 	{ "had_children", had_children, METH_NOARGS, "had_children() -> bool" },
 	{ "list_shared", list_shared, METH_NOARGS,
 		"list_shared() -> names of mappings that are shared and writable, or None" },
