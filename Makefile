@@ -262,7 +262,7 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 
 $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd
 
 $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(say) LINK $@

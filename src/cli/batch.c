@@ -245,7 +245,7 @@ static void hand_out(struct batch *batch, const char *job, size_t len)
 	*slot = (struct slot){ .batch = batch, .line = batch->line };
 	const struct listener listener = { .hear = hear, .context = slot };
 	struct err err = { 0 };
-	if (workers_submit(batch->workers, job, len, &listener, &slot->work, &err) < 0) {
+	if (workers_submit(batch->workers, WORK_RUN, job, len, &listener, &slot->work, &err) < 0) {
 		slot->result = make_refusal(slot->line, err.text);
 		write_results(batch);
 	}

@@ -13,6 +13,8 @@
 #include "runtime/runtime.h"
 #include "wire/utf8.h"
 
+struct json_object;
+
 struct engine_wishes {
 	struct outlet outlet;
 	int interrupt_fd;   /* -1: none */
@@ -104,6 +106,10 @@ void engine_explain(const struct spec *spec, const char *name, const char *code,
  * remembered. False when it cannot be had. */
 bool engine_version(
 	const struct language *language, const struct spec *spec, char *version, size_t size);
+
+/* All languages as a JSON array (owned by the caller), with version, path and whether they can run
+ * here; `is_lent`: whether cells are. The first time costs a cell for each. */
+int engine_languages(bool is_lent, struct json_object **ret_list, struct err *err);
 
 /* The first program of the language that is not in the root file system, NULL when all are. */
 const char *engine_missing_program(const struct language *language, const struct spec *spec);

@@ -2,10 +2,13 @@
 /* Setting one field, for the voices that do: the command line, JSON, and the configuration. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "model/spec.h"
+
+struct json_object;
 
 /* How an error names the field and shows an example. */
 enum field_voice {
@@ -32,6 +35,10 @@ int field_add(struct spec *spec, const struct field *field, const char *from, co
 /* "--timeout: " + what + ", for example --timeout 33". Returns -1. */
 int field_refuse(const struct field *field, enum field_voice voice, enum err_code code,
 	struct err *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* The JSON schema of its value (owned by the caller). A settings file may write a list in more ways
+ * than a spec. */
+struct json_object *field_schema(const struct field *field, bool is_file);
 
 static inline void *field_slot(const struct spec *spec, const struct field *field)
 {

@@ -160,6 +160,7 @@ struct field {
 	const char *example; /* a value that works */
 	bool has_no_flag;    /* only JSON takes it: file, exec, args are positional */
 	bool is_once;        /* said anew for each run: no default for it can be kept */
+	bool is_host;        /* names a path of the host */
 	bool is_job;    /* settled when a program is run: a cell may stand ready before it is known
 			 */
 	bool is_record; /* what is kept of a run: limits nothing in it */

@@ -6,6 +6,7 @@
 
 #include "base/loop.h"
 #include "loan/loan.h"
+#include "server/http.h"
 #include "server/queue.h"
 #include "server/server.h"
 
@@ -77,6 +78,7 @@ struct server {
 	struct clients quiet;  /* silent, curious and calling, the longest first */
 	struct clients served; /* waiting and running */
 	struct queue queue;
+	struct http *http; /* owned */
 	size_t running;
 	size_t sessions;        /* that the keeper holds */
 	uint64_t lent, refused; /* since the start */

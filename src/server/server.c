@@ -126,6 +126,17 @@ static int watch_signals(struct server *server, struct err *err)
 	return 0;
 }
 
+/* What comes over HTTP is run by workers, who are clients like any other. */
+static int open_http(struct server *server, struct err *err)
+{
+	const struct http_settings settings = { .listen = server->settings.listen,
+		.socket_path = server->path,
+		.concurrency = server->settings.concurrency,
+		.queue = server->settings.queue };
+	(void)setenv("HOTCELL_SOCKET", server->path, 1);
+	return http_open(&server->loop, &settings, &server->http, err);
+}
+
 static int set_up(struct server *server, struct err *err)
 {
 	TRY(server_allow_descriptors(&server->settings, err));
@@ -140,7 +151,7 @@ static int set_up(struct server *server, struct err *err)
 	r = loop_add(&server->loop, &server->listen_watch, EPOLLIN);
 	if (r == 0)
 		r = loop_add(&server->loop, &server->signal_watch, EPOLLIN);
-	return r < 0 ? err_sys(err, -r, "watch the socket") : 0;
+	return r < 0 ? err_sys(err, -r, "watch the socket") : open_http(server, err);
 }
 
 /* ---- time --------------------------------------------------------------------------------- */
@@ -171,6 +182,7 @@ static int patience_ms(const struct server *server)
 		next_us = earlier(next_us, server->news_us);
 	if (server->accept_us > 0)
 		next_us = earlier(next_us, server->accept_us);
+	next_us = earlier(next_us, http_next_us(server->http));
 	if (is_deserted(server))
 		next_us = earlier(next_us, idle_end_us(server));
 	if (next_us == INT64_MAX)
@@ -184,6 +196,7 @@ static void do_what_is_due(struct server *server)
 	int64_t now_us = clock_us();
 	link_tick(server, now_us);
 	client_run_late(server, now_us);
+	http_tick(server->http);
 	admit_tell(server, now_us);
 	if (server->accept_us > 0 && server->accept_us <= now_us) {
 		server->accept_us = 0;
@@ -210,6 +223,7 @@ static void leave(struct server *server)
 		client_drop(server->quiet.first);
 	for (struct waiter *waiter; (waiter = queue_peek(&server->queue)) != NULL;)
 		client_drop((struct client *)waiter);
+	http_close(server->http);
 	link_end(server);
 	loop_remove(&server->loop, &server->signal_watch);
 	own_close(&server->signal_fd);

@@ -15,6 +15,7 @@
 
 struct server_settings {
 	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
+	const char *listen;      /* borrowed; where HTTP is served besides; NULL: nowhere */
 	int64_t concurrency;     /* most loans at once */
 	int64_t queue;           /* most who wait for one */
 	int64_t parked;          /* most cells that stand ready */

@@ -33,7 +33,9 @@ const struct server_option server_options[] = {
 	{ "socket", "PATH",
 		"where clients find it [HOTCELL_SOCKET, else hotcelld.sock in the user's run "
 		"directory]" },
-	{ "listen", "ADDR:PORT", "serve HTTP there too; not yet" },
+	{ "listen", "ADDR:PORT",
+		"serve HTTP there too, for example 127.0.0.1:7070 [only at the socket's path + "
+		".http]" },
 	{ "concurrency", "N", "most cells lent at once [4 for each CPU]" },
 	{ "queue", "N", "most clients who wait for one; more are refused [256]" },
 	{ "parked", "N", "most cells that stand ready [64]" },
@@ -108,9 +110,7 @@ int server_settings_set(
 	else if (strcmp(flag, "socket") == 0)
 		return err_set(err, ERR_INVALID, "--socket: the path is empty");
 	else if (strcmp(flag, "listen") == 0)
-		return err_set(err, ERR_INVALID,
-			"--listen: HTTP is not served yet; leave the option out, clients on this "
-			"machine use the socket");
+		settings->listen = value;
 	else
 		return err_set(err, ERR_INVALID, "--%s: no such option; --help lists them", flag);
 	return 0;

@@ -15,5 +15,6 @@ enum {
 /* Before the line of each job. */
 struct work_head {
 	uint64_t number;
-	uint64_t len;
+	uint32_t kind;
+	uint32_t len;
 };

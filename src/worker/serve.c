@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "engine/engine.h"
+#include "wire/json.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
@@ -46,6 +47,20 @@ static void refuse(struct result *result, enum run_status status, const char *wh
 	result_set_error(result, "setup", "%s", why);
 }
 
+/* Told as a run's result is, in the last event. */
+static int tell_languages(void)
+{
+	struct err err = { 0 };
+	auto_json struct json_object *list = NULL;
+	struct events events = {
+		.id = "languages", .fd = WORKER_JOBS_FD, .interrupt_fd = -1, .has_begun = true
+	};
+	if (engine_languages(true, &list, &err) < 0)
+		return -1;
+	auto_free char *text = json_print(list, false);
+	return events_finish(&events, text);
+}
+
 /* A request counts more than the settings. They are read when the worker starts; what is wrong with
  * them every job hears. */
 struct settings {
@@ -61,7 +76,7 @@ static int read_spec(const struct settings *settings, const char *text, size_t l
 	return err->code != ERR_NONE ? -1 : engine_configure(spec, &settings->config, err);
 }
 
-static int run_job(const struct settings *settings, const char *text, size_t len, uint64_t number)
+static int run_spec(const struct settings *settings, const char *text, size_t len, uint64_t number)
 {
 	struct err err = { 0 };
 	struct spec spec;
@@ -87,6 +102,17 @@ static int run_job(const struct settings *settings, const char *text, size_t len
 	return r;
 }
 
+static int do_work(const struct settings *settings, const struct work_head *head, const char *text)
+{
+	switch ((enum work_kind)head->kind) {
+	case WORK_RUN:
+		return run_spec(settings, text, head->len, head->number);
+	case WORK_LANGUAGES:
+		return tell_languages();
+	}
+	return -1;
+}
+
 static int serve_jobs(const struct settings *settings)
 {
 	struct work_head head;
@@ -95,7 +121,7 @@ static int serve_jobs(const struct settings *settings)
 			return 1;
 		auto_free char *text = xcalloc(1, head.len + 1);
 		if (read_whole(WORKER_JOBS_FD, text, head.len) != 1 ||
-			run_job(settings, text, head.len, head.number) < 0)
+			do_work(settings, &head, text) < 0)
 			return 1;
 	}
 	return 0;

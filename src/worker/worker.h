@@ -29,8 +29,13 @@ int workers_open(struct loop *loop, size_t most, struct workers **ret_workers, s
 /* Ends those that run, and whatever they run. */
 void workers_close(struct workers *workers);
 
-/* Hands over a job: a spec as one line of JSON. -1: no worker could be started. */
-int workers_submit(struct workers *workers, const char *spec, size_t len,
+enum work_kind {
+	WORK_RUN = 0,   /* a spec; the result is an ExecutionResult */
+	WORK_LANGUAGES, /* nothing; the result lists the languages */
+};
+
+/* Hands over a job as JSON. -1: no worker could be started. */
+int workers_submit(struct workers *workers, enum work_kind kind, const char *job, size_t len,
 	const struct listener *listener, struct work **ret_work, struct err *err);
 
 /* No longer wanted: it ends as interrupted, and says so. */

@@ -39,7 +39,7 @@ struct work {
 	struct work *next; /* among those that wait */
 	struct worker *worker;
 	struct work_head head;
-	char *spec; /* owned */
+	char *job; /* owned */
 	struct listener listener;
 	bool is_cancelled, is_paused;
 };
@@ -192,7 +192,7 @@ static void free_work(struct work *work)
 {
 	if (!work)
 		return;
-	free(work->spec);
+	free(work->job);
 	free(work);
 }
 
@@ -203,7 +203,7 @@ static int send_work(struct worker *worker)
 	while (worker->sent < sizeof(work->head) + work->head.len) {
 		bool is_head = worker->sent < sizeof(work->head);
 		const char *from = is_head ? (const char *)&work->head + worker->sent
-					   : work->spec + (worker->sent - sizeof(work->head));
+					   : work->job + (worker->sent - sizeof(work->head));
 		size_t left = (is_head ? sizeof(work->head) : sizeof(work->head) + work->head.len) -
 			      worker->sent;
 		ssize_t n = send(worker->sock, from, left, MSG_NOSIGNAL);
@@ -380,7 +380,7 @@ static struct worker *find_idle(const struct workers *workers)
 	return worker;
 }
 
-int workers_submit(struct workers *workers, const char *spec, size_t len,
+int workers_submit(struct workers *workers, enum work_kind kind, const char *job, size_t len,
 	const struct listener *listener, struct work **ret_work, struct err *err)
 {
 	struct worker *worker = find_idle(workers);
@@ -391,8 +391,8 @@ int workers_submit(struct workers *workers, const char *spec, size_t len,
 		return -1;
 	struct work *work = xcalloc(1, sizeof(*work));
 	*work = (struct work){ .owner = workers,
-		.head = { .number = ++workers->number, .len = len },
-		.spec = xstrndup(spec, len),
+		.head = { .number = ++workers->number, .kind = kind, .len = (uint32_t)len },
+		.job = xstrndup(job, len),
 		.listener = *listener };
 	*ret_work = work;
 	if (worker) {

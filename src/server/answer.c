@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "server/http.h"
+#include "wire/json.h"
+
+void answer_text(struct request *request, unsigned int status, const char *type, char *text)
+{
+	request->status = status;
+	request->response =
+		MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
+	(void)MHD_add_response_header(request->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	request->state = ANSWER_READY;
+	request->http->counts.errors += status >= MHD_HTTP_BAD_REQUEST;
+	request_wake(request);
+}
+
+void answer_json(struct request *request, unsigned int status, struct json_object *json)
+{
+	auto_free char *text = json_print(json, false);
+	(void)json_object_put(json);
+	answer_text(request, status, "application/json", xasprintf("%s\n", text));
+}
+
+void answer_error(struct request *request, unsigned int status, const char *code, const char *field,
+	const char *fix, const char *fmt, ...)
+{
+	char text[1024];
+	struct json_object *json = json_object_new_object();
+	struct json_object *error = json_object_new_object();
+	va_list ap;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_put(error, "code", json_new_string(code));
+	json_put(error, "message", json_new_string(text));
+	json_put(error, "field", json_new_string(field));
+	json_put(error, "fix", json_new_string(fix));
+	json_put(error, "request_id", json_new_string(request->id));
+	json_put(json, "error", error);
+	answer_json(request, status, json);
+}
+
+static const char *const err_names[ERR_CODE_COUNT] = {
+	/* clang-format off */
+	[ERR_NONE]        = "internal",
+	[ERR_INVALID]     = "invalid",
+	[ERR_SYSTEM]      = "system",
+	[ERR_LIMIT]       = "limit",
+	[ERR_MISSING]     = "missing",
+	[ERR_BROKEN]      = "internal",
+	[ERR_INTERRUPTED] = "interrupted",
+	/* clang-format on */
+};
+
+/* Words about a field begin with its name in quotes and end with an example. */
+void answer_err(struct request *request, unsigned int status, const struct err *err)
+{
+	static const char example[] = ", for example ";
+	char field[64] = "";
+	const char *fix = strstr(err->text, example);
+	const char *quote = err->text[0] == '"' ? strchr(err->text + 1, '"') : NULL;
+	if (quote && quote[1] == ':')
+		(void)snprintf(
+			field, sizeof(field), "%.*s", (int)(quote - err->text - 1), err->text + 1);
+	const char *code = err_names[err->code] ? err_names[err->code] : "internal";
+	answer_error(request, status, code, field[0] ? field : NULL,
+		fix ? fix + strlen(", ") : NULL, "%s", err->text);
+}

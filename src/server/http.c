@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The listeners and the life of a request. libmicrohttpd calls us when headers are there, for each
+ * piece of the body, and once more when all of it is: then the route answers, or the connection is
+ * suspended until somebody wakes it. A suspended connection is not looked at by libmicrohttpd, so
+ * our own loop watches it for its client's leaving.
+ */
+#include "server/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "loan/loan.h"
+#include "model/units.h"
+#include "server/parts.h"
+
+enum {
+	BACKLOG = 512,
+	CONNECTIONS_MAX = 4096,
+	HEADERS_MAX = 32 << 10,
+	SILENT_SECONDS = 30, /* a client that neither sends nor takes anything is dropped */
+};
+
+struct listener_socket {
+	struct http *http;
+	struct listener_socket *next;
+	struct MHD_Daemon *daemon;
+	struct watch watch; /* of libmicrohttpd's epoll descriptor */
+	bool is_local;      /* a unix socket: the kernel says who connects */
+	int64_t next_us;
+	char path[SOCKET_PATH_MAX]; /* of a unix socket */
+};
+
+/* ---- what a request said ------------------------------------------------------------------------
+ */
+
+const char *request_header(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *request_query(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static int fd_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info ? info->connect_fd : -1;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------
+ */
+
+static void hear_hangup(void *context, uint32_t events)
+{
+	struct request *request = context;
+	(void)events;
+	loop_remove(request->http->loop, &request->hangup);
+	if (request->run)
+		run_cancel(request->run);
+	request->is_stream_over = true;
+	request_wake(request);
+}
+
+static void suspend(struct request *request)
+{
+	request->is_suspended = true;
+	MHD_suspend_connection(request->connection);
+	request->hangup = (struct watch){
+		.fd = fd_of(request->connection), .wake = hear_hangup, .context = request
+	};
+	if (request->hangup.fd >= 0 &&
+		loop_add(request->http->loop, &request->hangup, EPOLLRDHUP) < 0)
+		request->hangup.fd = -1;
+}
+
+void request_wake(struct request *request)
+{
+	if (!request->is_suspended)
+		return;
+	request->is_suspended = false;
+	loop_remove(request->http->loop, &request->hangup);
+	MHD_resume_connection(request->connection);
+}
+
+/* ---- an answer that grows -----------------------------------------------------------------------
+ */
+
+static ssize_t read_stream(void *context, uint64_t position, char *data, size_t size)
+{
+	struct request *request = context;
+	struct buf *stream = &request->stream;
+	size_t left = stream->len - request->stream_sent;
+	size_t n = left < size ? left : size;
+	(void)position;
+	if (n == 0) {
+		if (request->is_stream_over)
+			return MHD_CONTENT_READER_END_OF_STREAM;
+		suspend(request);
+		return 0;
+	}
+	memcpy(data, stream->data + request->stream_sent, n);
+	request->stream_sent += n;
+	if (request->stream_sent == stream->len)
+		request->stream_sent = stream->len = 0;
+	if (request->run && stream->len - request->stream_sent < STREAM_LOW)
+		run_resume(request->run);
+	return (ssize_t)n;
+}
+
+void stream_begin(struct request *request, const char *type)
+{
+	enum { BLOCK = 16 << 10 };
+	struct MHD_Response *response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, BLOCK, read_stream, request, NULL);
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	(void)MHD_add_response_header(response, "X-Accel-Buffering", "no");
+	request->is_stream = true;
+	request->status = MHD_HTTP_OK;
+	request->response = response;
+	request->state = ANSWER_READY;
+	request_wake(request);
+}
+
+void stream_put(struct request *request, const char *data, size_t len)
+{
+	struct buf *stream = &request->stream;
+	if (request->stream_sent > 0) { /* what was sent makes room */
+		stream->len -= request->stream_sent;
+		memmove(stream->data, stream->data + request->stream_sent, stream->len);
+		request->stream_sent = 0;
+	}
+	if (buf_append(stream, data, len) < 0)
+		request->is_stream_over = true; /* a reader so slow has lost the thread */
+	request_wake(request);
+}
+
+void stream_end(struct request *request)
+{
+	request->is_stream_over = true;
+	request_wake(request);
+}
+
+bool stream_is_full(const struct request *request)
+{
+	return request->stream.len - request->stream_sent > STREAM_HIGH;
+}
+
+/* ---- who asks -----------------------------------------------------------------------------------
+ */
+
+static bool is_local_name(const char *host)
+{
+	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		size_t len = strlen(names[i]);
+		if (strncasecmp(host, names[i], len) == 0 &&
+			(host[len] == '\0' || host[len] == ':'))
+			return true;
+	}
+	return false;
+}
+
+/* A page in somebody's browser can make requests to this machine, under a name of its own that it
+ * lets lead here. The browser says so in both of these. */
+static bool is_rebound(const struct request *request)
+{
+	const char *host = request_header(request, MHD_HTTP_HEADER_HOST);
+	const char *origin = request_header(request, "Origin");
+	const char *scheme_end = origin ? strstr(origin, "://") : NULL;
+	if (host && !is_local_name(host))
+		return true;
+	return origin && (!scheme_end || !is_local_name(scheme_end + 3));
+}
+
+static bool admit(struct request *request, const struct listener_socket *listener)
+{
+	if (listener->is_local) {
+		uid_t uid = 0;
+		pid_t pid = 0;
+		request->tenant = (struct tenant){ .key = 0, .is_trusted = true };
+		if (loan_is_trusted(fd_of(request->connection), &uid, &pid))
+			return true;
+		answer_error(request, MHD_HTTP_FORBIDDEN, "forbidden", NULL, NULL,
+			"this socket is another user's");
+		return false;
+	}
+	request->tenant = (struct tenant){ .key = 1 };
+	if (is_rebound(request)) {
+		answer_error(request, MHD_HTTP_FORBIDDEN, "foreign_origin", NULL,
+			"ask for localhost or 127.0.0.1",
+			"the request names another host than this machine");
+		return false;
+	}
+	return true;
+}
+
+static bool find_route(struct request *request)
+{
+	bool is_known = false;
+	request->route = route_find(request->method, request->path, &is_known);
+	if (request->route)
+		return true;
+	if (is_known)
+		answer_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", NULL, NULL,
+			"%s does not take %.16s", request->path, request->method);
+	else
+		answer_error(request, MHD_HTTP_NOT_FOUND, "not_found", NULL,
+			"GET /openapi.json lists what there is", "there is no %.200s",
+			request->path);
+	return false;
+}
+
+/* ---- the life of a request ----------------------------------------------------------------------
+ */
+
+static struct request *new_request(struct listener_socket *listener,
+	struct MHD_Connection *connection, const char *method, const char *path)
+{
+	struct http *http = listener->http;
+	struct request *request = xcalloc(1, sizeof(*request));
+	*request = (struct request){ .http = http,
+		.connection = connection,
+		.method = method,
+		.path = xstrdup(path),
+		.begun_us = clock_us(),
+		.hangup = { .fd = -1 } };
+	(void)snprintf(
+		request->id, sizeof(request->id), "r%llu", (unsigned long long)++http->next_id);
+	buf_init(&request->body, BODY_MAX);
+	buf_init(&request->stream, BODY_MAX + STREAM_HIGH);
+	http->counts.requests++;
+	return request;
+}
+
+static void free_request(struct request *request)
+{
+	loop_remove(request->http->loop, &request->hangup);
+	if (request->run)
+		run_cancel(request->run);
+	if (request->response)
+		MHD_destroy_response(request->response);
+	buf_done(&request->body);
+	buf_done(&request->stream);
+	free(request->path);
+	free(request);
+}
+
+static enum MHD_Result send_answer(struct request *request)
+{
+	if (request->state == ANSWER_SENT)
+		return MHD_YES;
+	if (request->state == ANSWER_NONE || request->state == ANSWER_WAITING) {
+		request->state = ANSWER_WAITING;
+		if (request->is_stream_over)
+			return MHD_NO; /* nobody is there to hear it */
+		suspend(request);
+		return MHD_YES;
+	}
+	(void)MHD_add_response_header(request->response, "X-Request-Id", request->id);
+	enum MHD_Result r =
+		MHD_queue_response(request->connection, request->status, request->response);
+	MHD_destroy_response(request->response); /* our hold on it */
+	request->response = NULL;
+	request->state = ANSWER_SENT;
+	return r;
+}
+
+static void take_body(struct request *request, const char *data, size_t *size)
+{
+	if (buf_append(&request->body, data, *size) < 0)
+		request->is_too_large = true;
+	*size = 0;
+}
+
+static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *url,
+	const char *method, const char *version, const char *data, size_t *size, void **slot)
+{
+	struct request *request = *slot;
+	struct listener_socket *listener = context;
+	(void)version;
+	if (!request) {
+		request = *slot = new_request(listener, connection, method, url);
+		/* who may not ask is told before the body is sent */
+		if (!admit(request, listener) || !find_route(request))
+			return send_answer(request);
+		return MHD_YES;
+	}
+	if (*size > 0) {
+		take_body(request, data, size);
+		return MHD_YES;
+	}
+	if (request->state == ANSWER_NONE && request->is_too_large)
+		answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", NULL, NULL,
+			"the body is over %d bytes", BODY_MAX);
+	else if (request->state == ANSWER_NONE)
+		request->route->answer(request);
+	return send_answer(request);
+}
+
+static void finish(void *context, struct MHD_Connection *connection, void **slot,
+	enum MHD_RequestTerminationCode why)
+{
+	(void)context;
+	(void)connection;
+	(void)why;
+	if (*slot)
+		free_request(*slot);
+	*slot = NULL;
+}
+
+/* ---- listeners ----------------------------------------------------------------------------------
+ */
+
+static void turn(struct listener_socket *listener)
+{
+	MHD_UNSIGNED_LONG_LONG ms = 0;
+	(void)MHD_run(listener->daemon);
+	listener->next_us = MHD_get_timeout(listener->daemon, &ms) == MHD_YES
+				    ? clock_us() + (int64_t)ms * 1000
+				    : INT64_MAX;
+}
+
+static void hear_daemon(void *context, uint32_t events)
+{
+	(void)events;
+	turn(context);
+}
+
+static void say(void *context, const char *fmt, va_list ap)
+{
+	char text[512];
+	(void)context;
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\n")] = '\0';
+	server_log("http: %s", text);
+}
+
+/* Takes `fd`. */
+static int start_listener(struct http *http, int fd, const char *certificate, const char *key,
+	struct listener_socket *listener, struct err *err)
+{
+	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+			     (certificate ? MHD_USE_TLS : 0);
+	struct MHD_OptionItem secrets[] = {
+		{ certificate ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
+			(void *)certificate },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	listener->http = http;
+	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve, listener,
+		MHD_OPTION_EXTERNAL_LOGGER, say, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_NOTIFY_COMPLETED, finish, NULL, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HEADERS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_SECONDS,
+		MHD_OPTION_ARRAY, secrets, MHD_OPTION_END);
+	if (!listener->daemon) {
+		(void)close(fd);
+		return err_set(err, ERR_BROKEN, "HTTP could not be started%s",
+			certificate ? "; are certificate and key a pair, in PEM?" : "");
+	}
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	listener->watch = (struct watch){
+		.fd = info ? info->epoll_fd : -1, .wake = hear_daemon, .context = listener
+	};
+	int r = loop_add(http->loop, &listener->watch, EPOLLIN);
+	if (r < 0)
+		return err_sys(err, -r, "watch the HTTP server");
+	turn(listener);
+	return 0;
+}
+
+static int listen_local(struct http *http, struct err *err)
+{
+	struct listener_socket *listener = xcalloc(1, sizeof(*listener));
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	listener->next = http->listeners;
+	listener->is_local = true;
+	listener->watch.fd = -1;
+	http->listeners = listener;
+	int len = snprintf(
+		listener->path, sizeof(listener->path), "%s.http", http->settings.socket_path);
+	if (len < 0 || (size_t)len >= sizeof(listener->path))
+		return err_set(
+			err, ERR_INVALID, "--socket: the path is too long for HTTP beside it");
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", listener->path);
+	auto_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(err, errno, "make a socket");
+	(void)unlink(listener->path); /* the daemon's own socket says that we are the only one */
+	mode_t before = umask(0177);
+	int r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+	(void)umask(before);
+	if (r < 0 || listen(fd, BACKLOG) < 0)
+		return err_sys(err, errno, "listen at '%s'", listener->path);
+	return start_listener(http, take_fd(&fd), NULL, NULL, listener, err);
+}
+
+/* An address as the kernel takes it. */
+struct address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	};
+	socklen_t len;
+};
+
+static bool is_loopback(const struct address *address)
+{
+	if (address->any.sa_family == AF_INET)
+		return ntohl(address->v4.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+}
+
+static int parse_address(const char *text, struct address *ret_address, struct err *err)
+{
+	char host[INET6_ADDRSTRLEN + 1];
+	int64_t port = 0;
+	const char *colon = strrchr(text, ':');
+	bool has_port =
+		colon && units_parse_count(colon + 1, &port) == 0 && port > 0 && port <= UINT16_MAX;
+	bool is_v6 = text[0] == '[' && has_port && colon[-1] == ']';
+	size_t len = has_port ? (size_t)(colon - text) - (is_v6 ? 2 : 0) : sizeof(host);
+	*ret_address = (struct address){ 0 };
+	if (len < sizeof(host)) {
+		(void)snprintf(host, sizeof(host), "%.*s", (int)len, text + is_v6);
+		if (is_v6 && inet_pton(AF_INET6, host, &ret_address->v6.sin6_addr) == 1) {
+			ret_address->v6.sin6_family = AF_INET6;
+			ret_address->v6.sin6_port = htons((uint16_t)port);
+			ret_address->len = sizeof(ret_address->v6);
+			return 0;
+		}
+		const char *number = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
+		if (!is_v6 && inet_pton(AF_INET, number, &ret_address->v4.sin_addr) == 1) {
+			ret_address->v4.sin_family = AF_INET;
+			ret_address->v4.sin_port = htons((uint16_t)port);
+			ret_address->len = sizeof(ret_address->v4);
+			return 0;
+		}
+	}
+	return err_set(err, ERR_INVALID,
+		"--listen: '%.80s' is not a numeric address and a port, for example --listen "
+		"127.0.0.1:7070",
+		text);
+}
+
+static int bind_address(
+	const struct address *address, const char *text, int *ret_fd, struct err *err)
+{
+	const int yes = 1;
+	if (!is_loopback(address))
+		return err_set(err, ERR_INVALID,
+			"--listen: '%.80s' can be reached from other machines, and there are no "
+			"tokens yet by which to tell who asks; listen at 127.0.0.1",
+			text);
+	auto_fd int fd =
+		socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(err, errno, "make a socket");
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(fd, &address->any, address->len) < 0 || listen(fd, BACKLOG) < 0)
+		return err_sys(err, errno, "--listen: listen at '%.80s'", text);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int listen_at(struct http *http, const char *text, struct err *err)
+{
+	struct address address;
+	int fd = -1;
+	TRY(parse_address(text, &address, err));
+	TRY(bind_address(&address, text, &fd, err));
+	struct listener_socket *listener = xcalloc(1, sizeof(*listener));
+	listener->next = http->listeners;
+	listener->watch.fd = -1;
+	http->listeners = listener;
+	TRY(start_listener(http, fd, NULL, NULL, listener, err));
+	server_log("HTTP at http://%s", text);
+	return 0;
+}
+
+int http_open(struct loop *loop, const struct http_settings *settings, struct http **ret_http,
+	struct err *err)
+{
+	struct http *http = xcalloc(1, sizeof(*http));
+	http->loop = loop;
+	http->settings = *settings;
+	*ret_http = http;
+	TRY(workers_open(loop, (size_t)settings->concurrency, &http->workers, err));
+	TRY(listen_local(http, err));
+	return settings->listen ? listen_at(http, settings->listen, err) : 0;
+}
+
+void http_close(struct http *http)
+{
+	if (!http)
+		return;
+	http->is_leaving = true;
+	while (http->listeners) {
+		struct listener_socket *listener = http->listeners;
+		http->listeners = listener->next;
+		if (listener->path[0])
+			(void)unlink(listener->path);
+		loop_remove(http->loop, &listener->watch);
+		if (listener->daemon)
+			MHD_stop_daemon(listener->daemon);
+		free(listener);
+	}
+	workers_close(http->workers);
+	free(http);
+}
+
+int64_t http_next_us(const struct http *http)
+{
+	int64_t next_us = INT64_MAX;
+	for (const struct listener_socket *at = http ? http->listeners : NULL; at; at = at->next)
+		if (at->next_us < next_us)
+			next_us = at->next_us;
+	return next_us;
+}
+
+void http_tick(struct http *http)
+{
+	int64_t now_us = clock_us();
+	for (struct listener_socket *at = http ? http->listeners : NULL; at; at = at->next)
+		if (at->next_us <= now_us)
+			turn(at);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP in the daemon: its listeners, and what an answer needs. libmicrohttpd reads and writes; its
+ * epoll descriptor is one of those our own loop watches. */
+#pragma once
+
+#include <json-c/json.h>
+#include <microhttpd.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "model/result.h"
+#include "server/queue.h"
+#include "worker/worker.h"
+
+enum {
+	BODY_MAX = 24 << 20,    /* of a request */
+	STREAM_HIGH = 1 << 20,  /* of events that wait for their reader: the run is held up */
+	STREAM_LOW = 256 << 10, /* and goes on */
+};
+
+struct http;
+struct listener_socket;
+
+/* What is known of whoever asks. */
+struct tenant {
+	uint64_t key;    /* for the fair queue */
+	bool is_trusted; /* the daemon's own user, who may name paths of the host */
+};
+
+enum answer_state {
+	ANSWER_NONE = 0,
+	ANSWER_WAITING, /* the connection is suspended until there is something to send */
+	ANSWER_READY,
+	ANSWER_SENT, /* handed over: libmicrohttpd is sending it */
+};
+
+struct request {
+	struct http *http;
+	struct MHD_Connection *connection;
+	const struct route *route;
+	struct tenant tenant;
+	char id[24];
+	const char *method;
+	char *path; /* owned */
+	struct buf body;
+	bool is_too_large;
+	int64_t begun_us;
+
+	enum answer_state state;
+	unsigned int status;
+	struct MHD_Response *response; /* owned until it is sent */
+
+	struct buf stream;  /* of an answer that grows */
+	size_t stream_sent; /* of these */
+	bool is_stream, is_stream_over;
+	bool is_suspended;
+
+	struct watch hangup; /* while suspended libmicrohttpd does not look */
+	struct run *run;     /* what it waits for; NULL: nothing */
+};
+
+struct route {
+	const char *method;
+	const char *path;
+	const char *summary;
+	bool is_open; /* for whoever can connect, without a word of who they are */
+	void (*answer)(struct request *request);
+};
+
+extern const struct route http_routes[];
+extern const size_t http_route_count;
+
+/* ---- answers (answer.c) -----------------------------------------------------------------------
+ */
+
+/* All take what they are given. A request is answered once, now or later. */
+void answer_text(struct request *request, unsigned int status, const char *type, char *text);
+void answer_json(struct request *request, unsigned int status, struct json_object *json);
+
+/* The one shape of errors; `code` is stable, `field` and `fix` may be NULL. */
+void answer_error(struct request *request, unsigned int status, const char *code, const char *field,
+	const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* What a spec or a session said, with the field and the fix that are in its words. */
+void answer_err(struct request *request, unsigned int status, const struct err *err);
+
+/* An answer that grows while somebody reads it. */
+void stream_begin(struct request *request, const char *type);
+void stream_put(struct request *request, const char *data, size_t len);
+void stream_end(struct request *request);
+bool stream_is_full(const struct request *request);
+
+/* ---- the parts --------------------------------------------------------------------------------
+ */
+
+/* run.c: executions that requests wait for */
+void run_cancel(struct run *run); /* whoever asked is gone */
+void run_resume(struct run *run); /* the reader has caught up */
+void run_next(struct http *http);
+
+/* routes.c */
+const struct route *route_find(const char *method, const char *path, bool *ret_is_known);
+
+/* http.c */
+const char *request_header(const struct request *request, const char *name);
+const char *request_query(const struct request *request, const char *name);
+void request_wake(struct request *request); /* there is something to send */
+
+struct http_settings {
+	const char *listen;      /* ADDR:PORT; NULL: none */
+	const char *socket_path; /* of the daemon; HTTP is beside it */
+	const char *certificate, *key;
+	int64_t concurrency, queue;
+};
+
+enum { LATENCY_BUCKETS = 10 };
+extern const double http_latencies[LATENCY_BUCKETS]; /* seconds, rising */
+
+/* Counted since the start. */
+struct http_counts {
+	uint64_t requests, errors, refused;
+	uint64_t by_status[RUN_STATUS_COUNT]; /* of executions */
+	uint64_t finished, latency_us;
+	uint64_t latencies[LATENCY_BUCKETS]; /* those up to this long, and longer than the last */
+};
+
+struct http {
+	struct loop *loop;
+	struct http_settings settings;
+	struct listener_socket *listeners; /* owned */
+	struct workers *workers;
+	struct queue queue; /* executions that wait for a worker */
+	size_t running;
+	size_t connections;
+	uint64_t next_id;
+	struct http_counts counts;
+	bool is_leaving;
+};
+
+int http_open(struct loop *loop, const struct http_settings *settings, struct http **ret_http,
+	struct err *err);
+void http_close(struct http *http);
+
+/* When http_tick() is wanted at the latest; INT64_MAX: not at all. */
+int64_t http_next_us(const struct http *http);
+void http_tick(struct http *http);
