@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "model/spec.h"
 #include "server/http.h"
 #include "wire/json.h"
 
@@ -56,17 +57,15 @@ static const char *const err_names[ERR_CODE_COUNT] = {
 	/* clang-format on */
 };
 
-/* Words about a field begin with its name in quotes and end with an example. */
+/* Words about a field begin with its name and end with an example. */
 void answer_err(struct request *request, unsigned int status, const struct err *err)
 {
 	static const char example[] = ", for example ";
-	char field[64] = "";
+	char name[64];
 	const char *fix = strstr(err->text, example);
-	const char *quote = err->text[0] == '"' ? strchr(err->text + 1, '"') : NULL;
-	if (quote && quote[1] == ':')
-		(void)snprintf(
-			field, sizeof(field), "%.*s", (int)(quote - err->text - 1), err->text + 1);
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(err->text, ":"), err->text);
+	const struct field *field = spec_field(name);
 	const char *code = err_names[err->code] ? err_names[err->code] : "internal";
-	answer_error(request, status, code, field[0] ? field : NULL,
+	answer_error(request, status, code, field ? field->name : NULL,
 		fix ? fix + strlen(", ") : NULL, "%s", err->text);
 }

@@ -93,6 +93,7 @@ void request_wake(struct request *request)
 	request->is_suspended = false;
 	loop_remove(request->http->loop, &request->hangup);
 	MHD_resume_connection(request->connection);
+	request->listener->next_us = 0; /* nothing else tells it */
 }
 
 /* ---- an answer that grows -----------------------------------------------------------------------
@@ -232,6 +233,7 @@ static struct request *new_request(struct listener_socket *listener,
 	struct http *http = listener->http;
 	struct request *request = xcalloc(1, sizeof(*request));
 	*request = (struct request){ .http = http,
+		.listener = listener,
 		.connection = connection,
 		.method = method,
 		.path = xstrdup(path),
@@ -242,12 +244,22 @@ static struct request *new_request(struct listener_socket *listener,
 	buf_init(&request->body, BODY_MAX);
 	buf_init(&request->stream, BODY_MAX + STREAM_HIGH);
 	http->counts.requests++;
+	request->next = http->requests;
+	if (request->next)
+		request->next->prev = request;
+	http->requests = request;
 	return request;
 }
 
 static void free_request(struct request *request)
 {
 	loop_remove(request->http->loop, &request->hangup);
+	if (request->next)
+		request->next->prev = request->prev;
+	if (request->prev)
+		request->prev->next = request->next;
+	else
+		request->http->requests = request->next;
 	if (request->run)
 		run_cancel(request->run);
 	if (request->response)
@@ -511,14 +523,21 @@ void http_close(struct http *http)
 	if (!http)
 		return;
 	http->is_leaving = true;
+	/* libmicrohttpd must not be stopped while connections are suspended */
+	for (struct request *request = http->requests; request; request = request->next) {
+		request->is_stream_over = true;
+		request_wake(request);
+	}
 	while (http->listeners) {
 		struct listener_socket *listener = http->listeners;
 		http->listeners = listener->next;
 		if (listener->path[0])
 			(void)unlink(listener->path);
 		loop_remove(http->loop, &listener->watch);
-		if (listener->daemon)
+		if (listener->daemon) {
+			turn(listener);
 			MHD_stop_daemon(listener->daemon);
+		}
 		free(listener);
 	}
 	workers_close(http->workers);

@@ -36,6 +36,7 @@ enum answer_state {
 
 struct request {
 	struct http *http;
+	struct listener_socket *listener;
 	struct MHD_Connection *connection;
 	const struct route *route;
 	struct tenant tenant;
@@ -55,8 +56,9 @@ struct request {
 	bool is_stream, is_stream_over;
 	bool is_suspended;
 
-	struct watch hangup; /* while suspended libmicrohttpd does not look */
-	struct run *run;     /* what it waits for; NULL: nothing */
+	struct request *next, *prev; /* of all there are */
+	struct watch hangup;         /* while suspended libmicrohttpd does not look */
+	struct run *run;             /* what it waits for; NULL: nothing */
 };
 
 struct route {
@@ -128,6 +130,7 @@ struct http {
 	struct loop *loop;
 	struct http_settings settings;
 	struct listener_socket *listeners; /* owned */
+	struct request *requests;
 	struct workers *workers;
 	struct queue queue; /* executions that wait for a worker */
 	size_t running;

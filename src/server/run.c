@@ -168,13 +168,13 @@ static int check_reach(const struct spec *spec, const struct tenant *tenant, str
 	for (size_t i = 0; i < spec_field_count; i++)
 		if (spec_fields[i].is_host && spec_is_given(spec, &spec_fields[i]))
 			return err_set(err, ERR_INVALID,
-				"\"%s\": names a path of the host, which only its own user may, "
-				"over the daemon's unix socket",
+				"%s: names a path of the host, which only its own user may, over "
+				"the daemon's unix socket",
 				spec_fields[i].name);
 	for (size_t i = 0; i < spec->env.count; i++)
 		if (!strchr(spec->env.items[i], '='))
 			return err_set(err, ERR_INVALID,
-				"\"env\": '%.60s' has no value, for example \"env\": [\"LEVEL=3\"]",
+				"env: '%.60s' has no value, for example \"env\": [\"LEVEL=3\"]",
 				spec->env.items[i]);
 	return 0;
 }
