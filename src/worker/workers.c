@@ -246,10 +246,12 @@ static void take_next(struct worker *worker)
 static void end_work(struct worker *worker, const char *line, size_t len)
 {
 	struct work *work = worker->work;
-	worker->work = NULL;
 	if (!work)
 		return;
+	/* whoever hears it may hand over the next job: this worker is not free before we are done
+	 */
 	work->listener.hear(work->listener.context, line, len, true);
+	worker->work = NULL;
 	free_work(work);
 }
 
