@@ -35,6 +35,7 @@ enum {
 	PULSE_FIRST_US = 1000000,
 	PULSE_EVERY_US = 250000,
 	OUTLET_CHUNK = 4096, /* a pipe that polls writable takes this much without blocking */
+	LATE_MAX = 2 << 20,  /* more than the pipes and the channel of a done program can hold */
 };
 
 static void hear_init(struct cell *cell)
@@ -451,22 +452,35 @@ static void flush(struct cell *cell, int stream)
 	}
 }
 
+/* Who said that it is done and goes on all the same would keep us here for ever. */
+static void count_late(struct cell *cell, int64_t bytes, int64_t *left)
+{
+	if (!cell->is_done || *left <= 0)
+		return;
+	*left -= bytes;
+	if (*left <= 0)
+		cell_kill(cell);
+}
+
 /* All writers are dead, or have said that they are done: what is left in the pipes is all there
  * will ever be. */
 static void drain(struct cell *cell)
 {
+	int64_t late = LATE_MAX;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		int64_t last = -1;
 		while (cell->out_fds[stream] >= 0 && cell->captures[stream].total != last) {
 			last = cell->captures[stream].total;
 			flush(cell, stream);
 			read_stream(cell, stream);
+			count_late(cell, cell->captures[stream].total - last, &late);
 		}
 		flush(cell, stream);
 	}
 	do {
 		hear_messages(cell);
 		flush(cell, STREAM_OUT);
+		count_late(cell, CELL_CHUNK, &late);
 	} while (cell->has_message || read_channel(cell));
 	/* init and payload may have spoken in the moment we killed them */
 	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };
@@ -489,13 +503,17 @@ int cell_open_gate(struct cell *cell, struct err *err)
 	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
 }
 
-/* Init will not tell what the cell used: it is not waited for. */
-static void count_and_strike(struct cell *cell)
+/* Init will not tell what the cell used: it is not waited for. Whoever lent the cell, or buries it,
+ * ends it once the answer is out: a process that ends has its memory to take down, a millisecond
+ * that it would take from us on our own processor. Only one whose files are wanted must be still
+ * while they are read. */
+static void leave_done(struct cell *cell)
 {
 	if (!cell->has_group)
 		look_around(cell);
 	sample_io(cell->pidfd, &cell->end.read_bytes, &cell->end.write_bytes);
-	cell_strike(cell);
+	if (cell->task->spec->outs.count > 0)
+		cell_kill(cell);
 }
 
 int cell_supervise(struct cell *cell, struct err *err)
@@ -524,7 +542,7 @@ int cell_supervise(struct cell *cell, struct err *err)
 		serve(cell, fds);
 	}
 	if (cell->is_done)
-		count_and_strike(cell);
+		leave_done(cell);
 	else
 		cell_kill(cell);
 	if (cell->ended_us == 0)
