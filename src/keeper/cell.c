@@ -50,6 +50,8 @@ struct cell *cell_new(
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
+	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
+		cell->io_fds[i] = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		cell->delivery[i] = -1;
 	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
@@ -86,6 +88,8 @@ void cell_free(struct cell *cell)
 	own_close(&cell->stdin_fd);
 	own_close(&cell->stdin_source_fd);
 	own_close(&cell->channel_fd);
+	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
+		own_close(&cell->io_fds[i]);
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		own_close(&cell->delivery[i]);
 	frames_done(&cell->frames);
@@ -393,7 +397,7 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 
 int cell_failure(const struct cell *cell, struct err *err)
 {
-	const struct cell_page *template = &cell->keeper->template->base;
+	const struct cell_page *template = cell->keeper->base;
 	const struct template_page *hosted = cell->keeper->host.page;
 	const struct cell_page *page = template->report.failed_text[0] ? template : cell->page;
 	bool is_guest = cell->walls.form == FORM_GUEST;
@@ -478,8 +482,11 @@ static int feed(struct cell *cell, struct err *err)
 /* The template's steps were written on its own page, the cell's on this one. */
 static void join_reports(const struct cell *cell, struct report *report)
 {
-	const struct report *template = &cell->keeper->template->base.report;
-	*report = cell->page ? cell->page->report : (struct report){ 0 };
+	const struct report *template = &cell->keeper->base->report;
+	if (!cell->page)
+		*report = (struct report){ 0 };
+	else if (report != &cell->page->report)
+		*report = cell->page->report;
 	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
 		if (jail_steps[id].stage == STAGE_TEMPLATE ||
 			template->steps[id].state == STEP_FAILED)
@@ -489,6 +496,11 @@ static void join_reports(const struct cell *cell, struct report *report)
 		report->failed = template->failed;
 		memcpy(report->failed_text, template->failed_text, sizeof(report->failed_text));
 	}
+}
+
+void cell_join_reports(const struct cell *cell)
+{
+	join_reports(cell, &cell->page->report);
 }
 
 static int finish(struct cell *cell, struct err *err)
@@ -581,9 +593,9 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 {
 	struct report own;
 	/* these are the template's, and were settled when it was raised */
-	if (task->spec->net != (int)keeper->template->base.plan.net)
+	if (task->spec->net != (int)keeper->base->plan.net)
 		return err_set(err, ERR_INVALID, "--net: this keeper's cells have '%s'",
-			net_mode_names[keeper->template->base.plan.net]);
+			net_mode_names[keeper->base->plan.net]);
 	if (!is_same_list(&task->spec->commands, &keeper->commands))
 		return err_set(err, ERR_INVALID, "--commands: this keeper's cells have others");
 	cell_free(take_ptr(&keeper->last));

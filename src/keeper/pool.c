@@ -152,8 +152,13 @@ static bool replace_lesser(struct pool *pool)
 bool pool_tend(struct pool *pool)
 {
 	bool is_busy = replace_lesser(pool);
-	for (size_t i = 0; i < pool->parked_count; i++)
-		is_busy |= cell_collect(pool->parked[i]);
+	for (size_t i = 0; i < pool->parked_count; i++) {
+		struct cell *cell = pool->parked[i];
+		bool was_ready = cell->is_ready;
+		is_busy |= cell_collect(cell);
+		if (cell->is_ready && !was_ready)
+			cell_open_gauges(cell);
+	}
 	return is_busy;
 }
 

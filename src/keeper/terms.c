@@ -9,7 +9,27 @@
 
 enum { STARTED_FDS = 4 };
 
-_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
+_Static_assert(
+	LOAN_FD_COUNT + CGROUP_FDS_MAX + CGROUP_GAUGE_COUNT + SAMPLE_ACCOUNTS + 3 + STARTED_FDS <=
+		IO_FDS_MAX,
+	"fits one message");
+
+/* Several descriptors, or none when one of them is missing. */
+static uint32_t add_fds(const int *from, size_t count, int *fds, size_t *fd_count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (from[i] < 0)
+			return false;
+	memcpy(&fds[*fd_count], from, count * sizeof(from[0]));
+	*fd_count += count;
+	return true;
+}
+
+static void take_fds(int *to, size_t count, int *fds, size_t *at)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = take_fd(&fds[(*at)++]);
+}
 
 static void add_group(
 	const struct cgroup *group, struct loan_terms *terms, int *fds, size_t *fd_count)
@@ -24,6 +44,7 @@ static void add_group(
 	terms->has_oom = group->oom_fd >= 0;
 	if (terms->has_oom)
 		fds[(*fd_count)++] = group->oom_fd;
+	terms->has_gauges = add_fds(group->gauge_fds, CGROUP_GAUGE_COUNT, fds, fd_count);
 }
 
 /* They are the client's alone from now on: an input ends when its last writer is gone, and a call
@@ -46,7 +67,6 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 		.is_ready = cell->is_ready,
 		.has_listener = cell->listener_fd >= 0 };
 	int fds[IO_FDS_MAX] = {
-		[LOAN_FD_TEMPLATE] = cell->keeper->template_fd,
 		[LOAN_FD_PAGE] = cell->page_fd,
 		[LOAN_FD_INIT] = cell->pidfd,
 		[LOAN_FD_STATUS] = cell->status_fd,
@@ -55,6 +75,7 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 	size_t fd_count = LOAN_FD_COUNT;
 	if (cell->has_group)
 		add_group(&cell->group, &terms, fds, &fd_count);
+	terms.has_accounts = add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count);
 	if (terms.has_workspace)
 		fds[fd_count++] = cell->workspace.fd;
 	if (terms.has_listener)
@@ -65,6 +86,7 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 		fds[fd_count++] = cell->out_fds[STREAM_ERR];
 		fds[fd_count++] = cell->channel_fd;
 	}
+	cell_join_reports(cell);
 	int r = loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, fd_count);
 	let_go_of_streams(cell);
 	return r;
@@ -76,28 +98,31 @@ static bool is_sound(const struct loan_message *message, const struct loan_terms
 	bool has_groups = terms->group_count > 0;
 	return (terms->form == policy->form || terms->form == FORM_GATE) &&
 	       terms->group_count <= CGROUP_FDS_MAX && terms->cgroup <= CGROUP_V2 &&
-	       has_groups == (terms->cgroup != CGROUP_NONE) && (has_groups || !terms->has_oom) &&
+	       has_groups == (terms->cgroup != CGROUP_NONE) &&
+	       (has_groups || (!terms->has_oom && !terms->has_gauges)) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
 	       (terms->is_ready || !terms->has_listener) &&
 	       message->fd_count == LOAN_FD_COUNT + terms->group_count + !!terms->has_oom +
+					    (terms->has_gauges ? CGROUP_GAUGE_COUNT : 0) +
+					    (terms->has_accounts ? SAMPLE_ACCOUNTS : 0) +
 					    !!terms->has_workspace + !!terms->has_listener +
 					    (terms->form == FORM_STARTED ? STARTED_FDS : 0);
 }
 
-static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds)
+static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds, size_t *at)
 {
 	struct cgroup_site *site = &cell->keeper->site;
 	*site = (struct cgroup_site){ .kind = (enum cgroup_kind)terms->cgroup,
 		.place_count = terms->group_count };
-	cell->group = (struct cgroup){ .site = site, .oom_fd = -1 };
+	cell->group = (struct cgroup){ .site = site, .oom_fd = -1, .gauge_fds = { -1, -1, -1 } };
 	memset(cell->group.dir_fds, -1, sizeof(cell->group.dir_fds));
 	for (size_t i = 0; i < terms->group_count; i++) {
 		site->places[i].controllers = terms->controllers[i];
 		site->places[i].parent_fd = -1;
-		cell->group.dir_fds[i] = take_fd(&fds[i]);
 	}
-	if (terms->has_oom)
-		cell->group.oom_fd = take_fd(&fds[terms->group_count]);
+	take_fds(cell->group.dir_fds, terms->group_count, fds, at);
+	take_fds(&cell->group.oom_fd, !!terms->has_oom, fds, at);
+	take_fds(cell->group.gauge_fds, terms->has_gauges ? CGROUP_GAUGE_COUNT : 0, fds, at);
 	cell->has_group = terms->group_count > 0;
 }
 
@@ -105,26 +130,23 @@ static int take_cell(
 	struct cell *cell, struct loan_message *message, const struct loan_terms *terms)
 {
 	int *fds = message->fds;
-	size_t at = LOAN_FD_GROUPS + terms->group_count + !!terms->has_oom;
+	size_t at = LOAN_FD_GROUPS;
 	cell->page = zygote_map_page(fds[LOAN_FD_PAGE], sizeof(*cell->page));
-	cell->keeper->template =
-		zygote_map_page(fds[LOAN_FD_TEMPLATE], sizeof(*cell->keeper->template));
-	if (!cell->page || !cell->keeper->template)
+	if (!cell->page)
 		return -1;
+	cell->keeper->base = cell->page;
 	cell->pidfd = take_fd(&fds[LOAN_FD_INIT]);
 	cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
 	cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
-	take_group(cell, terms, &fds[LOAN_FD_GROUPS]);
-	if (terms->has_workspace)
-		cell->workspace.fd = take_fd(&fds[at++]);
+	take_group(cell, terms, fds, &at);
+	take_fds(cell->io_fds, terms->has_accounts ? SAMPLE_ACCOUNTS : 0, fds, &at);
+	take_fds(&cell->workspace.fd, !!terms->has_workspace, fds, &at);
 	cell->is_ready = terms->is_ready;
-	if (terms->has_listener)
-		cell->listener_fd = take_fd(&fds[at++]);
+	take_fds(&cell->listener_fd, !!terms->has_listener, fds, &at);
 	if (terms->form == FORM_STARTED) {
-		cell->stdin_fd = take_fd(&fds[at++]);
-		cell->out_fds[STREAM_OUT] = take_fd(&fds[at++]);
-		cell->out_fds[STREAM_ERR] = take_fd(&fds[at++]);
-		cell->channel_fd = take_fd(&fds[at]);
+		take_fds(&cell->stdin_fd, 1, fds, &at);
+		take_fds(cell->out_fds, STREAM_COUNT, fds, &at);
+		take_fds(&cell->channel_fd, 1, fds, &at);
 	}
 	cell_own_workspace(cell);
 	return 0;
@@ -146,7 +168,7 @@ int terms_take(struct loan_message *message, const struct policy *policy,
 		cell_new(keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
 	if (take_cell(keeper->parked, message, &terms) < 0) {
 		keeper_close(keeper);
-		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
+		return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
 	}
 	*ret_keeper = keeper;
 	return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cell as it goes from its lender to who borrows it: numbers, and descriptors in this order; then
- * those of its groups, the one that tells of lost memory, the workspace, the listener of its
- * filter, and those of a program that was started: stdin, stdout, stderr, channel. */
+ * those of its groups, the one that tells of lost memory, the gauges and accounts that were opened,
+ * the workspace, the listener of its filter, and those of a program that was started: stdin,
+ * stdout, stderr, channel. */
 #pragma once
 
 #include "keeper/cell.h"
 #include "loan/loan.h"
 
 enum loan_fd {
-	LOAN_FD_TEMPLATE = 0, /* its page */
-	LOAN_FD_PAGE,         /* the cell's */
-	LOAN_FD_INIT,         /* pidfd */
+	LOAN_FD_PAGE = 0, /* the cell's; what its template raised is told there too */
+	LOAN_FD_INIT,     /* pidfd */
 	LOAN_FD_STATUS,
 	LOAN_FD_GATE,
 	LOAN_FD_COUNT,
@@ -25,6 +25,8 @@ struct loan_terms {
 	uint32_t group_count;
 	uint32_t controllers[CGROUP_FDS_MAX];
 	uint32_t has_oom;
+	uint32_t has_gauges;
+	uint32_t has_accounts;
 	uint32_t has_workspace;
 	uint32_t is_ready; /* the payload has told at the gate that its walls stand */
 	uint32_t has_listener;
