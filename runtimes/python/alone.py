@@ -23,7 +23,7 @@ def is_forking():
     return False
 
 
-def serve(fd):
+def serve(fd, _code):
     """There is nobody to serve but ourselves."""
 
 
@@ -31,7 +31,7 @@ def forget_lookups():
     pass
 
 
-def is_called():
+def wants_rehearsal():
     return False
 
 

@@ -159,6 +159,7 @@ static void fill_plan(struct cell *cell)
 	plan->wanted = cell->keeper->wanted;
 	plan->has_full_proc = walls->has_full_proc;
 	plan->has_guest = walls->form == FORM_GUEST;
+	plan->is_awaited = !cell->is_ahead;
 	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = walls->disk;
@@ -261,9 +262,8 @@ static int open_stdin_source(struct cell *cell, const char *path, struct err *er
 	return 0;
 }
 
-static int open_stdin(struct cell *cell, struct err *err)
+static int open_stdin(struct cell *cell, const char *path, struct err *err)
 {
-	const char *path = cell->task->spec->stdin_path;
 	if (!path) {
 		cell->delivery[GATE_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return cell->delivery[GATE_FD_STDIN] < 0 ? err_sys(err, errno, "open /dev/null")
@@ -293,14 +293,12 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 	return 0;
 }
 
-/* What the program will be given, ready to go through the gate. */
-static int make_delivery(struct cell *cell, struct err *err)
+int cell_make_delivery(struct cell *cell, const struct task *task, struct err *err)
 {
-	const struct task *task = cell->task;
 	int *stdio = &cell->delivery[GATE_FD_STDIN];
 	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
 		&cell->delivery[GATE_FD_JOB], err));
-	TRY(open_stdin(cell, err));
+	TRY(open_stdin(cell, task->spec->stdin_path, err));
 	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
 	if (!task->is_build)
 		TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
@@ -521,9 +519,10 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	/* the janitor's moment: init is at work, and we have nothing to do yet */
 	if (r == 0)
 		keeper_sweep(cell->keeper);
-	if (r == 0)
-		r = cell->walls.form == FORM_STARTED ? fill_stdin(cell, err)
-						     : make_delivery(cell, err);
+	if (r == 0 && cell->walls.form == FORM_STARTED)
+		r = fill_stdin(cell, err);
+	else if (r == 0 && cell->delivery[GATE_FD_JOB] < 0)
+		r = cell_make_delivery(cell, cell->task, err);
 	if (r == 0)
 		r = feed(cell, err);
 	if (r == 0)

@@ -94,6 +94,8 @@ struct cell {
 	size_t stdin_len, stdin_at;
 
 	bool has_message; /* perhaps: frames are to be looked at */
+	bool is_ahead;    /* raised while nobody waits for it */
+	bool is_warm;     /* such a one that was told that its turn comes soon */
 	bool is_ready, has_ended;
 	bool is_done; /* its runner said so: what is left of it is not waited for */
 	int exec_errno;
@@ -123,6 +125,10 @@ struct cell *cell_new(
 	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, enum cell_form form);
 int cell_raise(struct cell *cell, struct err *err);
 
+/* cell.c: what the program will be given, ready to go through the gate of a cell that need not be
+ * there yet. */
+int cell_make_delivery(struct cell *cell, const struct task *task, struct err *err);
+
 /* cell.c: executes a program in a cell that is being raised, which will wait for its job. */
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err);
 
@@ -144,6 +150,10 @@ void cell_hold_mounts(struct cell *cell);
 
 /* supervise.c: takes what a parked cell said so far. False: nothing. */
 bool cell_collect(struct cell *cell);
+
+/* supervise.c: tells a guest that stands that its turn comes soon: it takes the pages it will need
+ * (interpreter/habit.c). False: there is nobody to tell. */
+bool cell_warm(struct cell *cell);
 
 /* supervise.c: opens what its user will read when it is done; for a cell that stands. */
 void cell_open_gauges(struct cell *cell);

@@ -12,6 +12,7 @@ enum {
 	UNUSED_US = 300 * 1000000,
 	PEAK_US = 60 * 1000000,
 	BROKEN_PAUSE_US = 2 * 1000000, /* before another attempt at what just failed */
+	WARM = 4, /* cells that have their pages already: 0.8 MB each; the others have 0.2 */
 };
 
 int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool, struct err *err)
@@ -90,6 +91,7 @@ static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, s
 	if (form == FORM_GUEST && !keeper_is_host(pool->keeper))
 		form = FORM_GATE;
 	struct cell *cell = cell_new(pool->keeper, &policy->spec, policy->has_full_proc, form);
+	cell->is_ahead = is_ahead;
 	int r = cell_raise(cell, err);
 	if (r < 0 && form == FORM_GUEST) { /* its interpreter is gone */
 		cell_free(cell);
@@ -160,6 +162,25 @@ bool pool_tend(struct pool *pool)
 			cell_open_gauges(cell);
 	}
 	return is_busy;
+}
+
+bool pool_is_unready(const struct pool *pool)
+{
+	for (size_t i = 0; i < pool->parked_count; i++) {
+		const struct cell *cell = pool->parked[i];
+		if (!cell->is_ready ||
+			(i < WARM && cell->walls.form == FORM_GUEST && !cell->is_warm))
+			return true;
+	}
+	return false;
+}
+
+bool pool_warm(struct pool *pool)
+{
+	for (size_t i = 0; i < pool->parked_count && i < WARM; i++)
+		if (cell_warm(pool->parked[i]))
+			return true;
+	return false;
 }
 
 bool pool_is_short(const struct pool *pool)

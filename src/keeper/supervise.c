@@ -103,6 +103,15 @@ bool cell_collect(struct cell *cell)
 	return true;
 }
 
+bool cell_warm(struct cell *cell)
+{
+	const struct gate_message message = { .kind = GATE_WARM };
+	if (cell->walls.form != FORM_GUEST || !cell->is_ahead || !cell->is_ready || cell->is_warm)
+		return false;
+	cell->is_warm = true;
+	return io_send(cell->gate_fd, &message, sizeof(message), NULL, 0) == 0;
+}
+
 void cell_open_gauges(struct cell *cell)
 {
 	if (cell->has_group)
