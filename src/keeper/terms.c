@@ -152,24 +152,32 @@ static int take_cell(
 	return 0;
 }
 
-int terms_take(struct loan_message *message, const struct policy *policy,
-	struct keeper **ret_keeper, struct err *err)
+int terms_take(struct loan_message *message, const struct policy *policy, struct keeper **keeper,
+	struct err *err)
 {
 	struct loan_terms terms = { 0 };
+	enum jail_mode mode = MODE_NONE;
 	if (message->len == sizeof(terms))
 		memcpy(&terms, message->text, sizeof(terms));
-	if (!is_sound(message, &terms, policy))
+	if (!is_sound(message, &terms, policy)) {
+		keeper_close(take_ptr(keeper));
 		return err_set(err, ERR_BROKEN,
 			"the keeper's answer makes no sense: are all "
 			"programs of the same version?");
-	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms.mode, &policy->spec);
-	keeper->is_warm = terms.is_warm;
-	keeper->parked =
-		cell_new(keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
-	if (take_cell(keeper->parked, message, &terms) < 0) {
-		keeper_close(keeper);
-		return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
 	}
-	*ret_keeper = keeper;
-	return 0;
+	mode = (enum jail_mode)terms.mode;
+	if (!*keeper)
+		*keeper = keeper_for_loan(mode, &policy->spec);
+	(*keeper)->mode = mode;
+	(*keeper)->is_warm = terms.is_warm;
+	struct cell *cell = (*keeper)->parked;
+	if (!cell || cell->walls.form != (enum cell_form)terms.form) {
+		cell_free(cell);
+		cell = (*keeper)->parked = cell_new(
+			*keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
+	}
+	if (take_cell(cell, message, &terms) == 0)
+		return 0;
+	keeper_close(take_ptr(keeper));
+	return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
 }

@@ -35,6 +35,7 @@ struct loan_terms {
 /* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */
 int terms_send(int conn_fd, struct cell *cell, bool is_warm);
 
-/* Makes a keeper with the cell that came, whose descriptors are taken from the message. */
-int terms_take(struct loan_message *message, const struct policy *policy,
-	struct keeper **ret_keeper, struct err *err);
+/* Makes a keeper with the cell that came, whose descriptors are taken from the message, or takes
+ * the one that is there with a cell that is not raised. Less: there is none any more. */
+int terms_take(struct loan_message *message, const struct policy *policy, struct keeper **keeper,
+	struct err *err);
