@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "engine/compile.h"
 #include "engine/explain.h"
+#include "engine/memory.h"
 #include "engine/python.h"
 #include "engine/stand.h"
 #include "model/units.h"
@@ -19,7 +20,8 @@
 
 /* What a spec turns into on its way to a task. */
 struct making {
-	struct language language;
+	const struct language *language; /* what was loaded, or what is remembered */
+	struct language loaded;
 	struct strings argv;
 	struct buf code;
 	char *program; /* owned */
@@ -30,7 +32,7 @@ struct making {
 	struct strings own_argv; /* the part of argv that is the code's */
 };
 
-static int choose_language(const struct spec *spec, struct language *language, struct err *err)
+static int load_language(const struct spec *spec, struct language *language, struct err *err)
 {
 	bool is_there = false;
 	if (spec->language)
@@ -38,6 +40,16 @@ static int choose_language(const struct spec *spec, struct language *language, s
 	if (spec->file && strcmp(spec->file, "-") != 0)
 		TRY(language_load_for_file(spec->file, language, &is_there, err));
 	return is_there ? 0 : language_load_one("python", language, err);
+}
+
+/* Reading a definition takes longer than a cell that stands ready takes to answer: who stays need
+ * not read it each time. One that is asked to differ is not remembered. */
+static int choose_language(const struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct err *err)
+{
+	if (wishes->memory && spec->language && !spec->python)
+		return memory_language(wishes->memory, spec->language, &making->language, err);
+	return load_language(spec, &making->loaded, err);
 }
 
 static int read_code(const struct spec *spec, struct buf *code, struct err *err)
@@ -63,7 +75,7 @@ static int read_code(const struct spec *spec, struct buf *code, struct err *err)
 /* The file keeps its own name, so that error messages speak of the file the person knows. */
 static void name_program(const struct spec *spec, struct making *making)
 {
-	const char *name = making->language.program;
+	const char *name = making->language->program;
 	if (spec->file && strcmp(spec->file, "-") != 0) {
 		const char *slash = strrchr(spec->file, '/');
 		name = slash ? slash + 1 : spec->file;
@@ -74,7 +86,7 @@ static void name_program(const struct spec *spec, struct making *making)
 /* A file whose name begins with a dash must not be taken for an option. */
 static void fill_argv(const struct spec *spec, struct making *making)
 {
-	const struct language *language = &making->language;
+	const struct language *language = making->language;
 	making->file = xasprintf("%s%s", making->program[0] == '-' ? "./" : "", making->program);
 	const struct places places = { .file = making->file,
 		.runtime = RUNTIME_DIR,
@@ -99,7 +111,7 @@ static bool runs_runtime(const struct language *language)
 static int find_runtime(const struct spec *spec, const struct engine_wishes *wishes,
 	struct making *making, struct err *err)
 {
-	const struct language *language = &making->language;
+	const struct language *language = making->language;
 	if (language->prepare.count > 0)
 		return prepare(language, spec, wishes->interrupt_fd, &making->runtime, err);
 	if (language->dir &&
@@ -111,7 +123,7 @@ static int find_runtime(const struct spec *spec, const struct engine_wishes *wis
 /* What only the compiler needs is not for the code's own cell. */
 static void hide_runtime(struct making *making)
 {
-	if (runs_runtime(&making->language))
+	if (runs_runtime(making->language))
 		return;
 	free(making->runtime);
 	making->runtime = NULL;
@@ -125,21 +137,22 @@ static int check_root(const struct spec *spec, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs) : 0;
 }
 
-static int make_from_language(
-	struct spec *spec, struct making *making, struct result *result, struct err *err)
+static int make_from_language(struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct result *result, struct err *err)
 {
-	TRY(choose_language(spec, &making->language, err));
-	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language.name);
-	TRY(set_defaults(spec, &making->language, &making->language.defaults, err));
-	TRY(python_choose(spec, &making->language, err));
-	const char *missing = engine_missing_program(&making->language, spec);
+	TRY(choose_language(spec, wishes, making, err));
+	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language->name);
+	TRY(set_defaults(spec, making->language, &making->language->defaults, err));
+	if (making->language == &making->loaded)
+		TRY(python_choose(spec, &making->loaded, err));
+	const char *missing = engine_missing_program(making->language, spec);
 	if (missing)
 		return err_set(err, ERR_MISSING,
 			"%s needs %s, which is not in the root file system '%s'; install it with: "
 			"apt-get install %s",
-			making->language.name, missing, spec->rootfs,
-			making->language.package ? making->language.package
-						 : making->language.name);
+			making->language->name, missing, spec->rootfs,
+			making->language->package ? making->language->package
+						  : making->language->name);
 	TRY(read_code(spec, &making->code, err));
 	name_program(spec, making);
 	fill_argv(spec, making);
@@ -194,9 +207,9 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.program = making->program,
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
-		.needs_full_proc = needs_full_proc(spec, &making->language),
+		.needs_full_proc = needs_full_proc(spec, making->language),
 		.outlet = wishes->outlet,
-		.ear = { .hear = making->language.has_channel ? hear : NULL, .context = &hearing },
+		.ear = { .hear = making->language->has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
 	};
@@ -218,12 +231,12 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 	struct engine_rest *rest, bool *ret_is_over, struct err *err)
 {
 	TRY(find_runtime(spec, wishes, making, err));
-	TRY(stand_choose(&making->language, spec, making->runtime, buf_text(&making->code),
+	TRY(stand_choose(making->language, spec, making->runtime, buf_text(&making->code),
 		making->code.len, &making->stand, err));
-	if (making->language.compile.count == 0)
+	if (making->language->compile.count == 0)
 		return 0;
 	const struct compiling compiling = { .spec = spec,
-		.language = &making->language,
+		.language = making->language,
 		.runtime = making->runtime,
 		.program = making->program,
 		.file = making->file,
@@ -240,7 +253,7 @@ static void explain_made(
 	const struct spec *spec, const struct making *making, struct result *result)
 {
 	const struct analysis_input input = {
-		.language = making->language.name,
+		.language = making->language->name,
 		.program = making->program ? making->program : "",
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
@@ -251,7 +264,7 @@ static void explain_made(
 
 static void making_done(struct making *making)
 {
-	language_done(&making->language);
+	language_done(&making->loaded);
 	strings_done(&making->argv);
 	strings_done(&making->own_argv);
 	stand_done(&making->stand);
@@ -265,7 +278,7 @@ static void making_done(struct making *making)
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err)
 {
-	struct making making = { .build_fd = -1 };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	bool is_over = false;
 	bool is_exec = spec->exec.count > 0;
 	int r = spec_check(spec, err);
@@ -273,7 +286,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		r = check_root(spec, err);
 	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
-			    : make_from_language(spec, &making, result, err);
+			    : make_from_language(spec, wishes, &making, result, err);
 	if (r == 0 && !is_exec)
 		r = make_binary(spec, wishes, &making, result, report, rest, &is_over, err);
 	if (r == 0 && !is_over)
@@ -287,7 +300,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		if (!is_over)
 			explain_made(spec, &making, result);
 		if (!is_exec && wishes->wants_version)
-			(void)engine_version(&making.language, spec, result->language_version,
+			(void)engine_version(making.language, spec, result->language_version,
 				sizeof(result->language_version));
 	}
 	making_done(&making);
@@ -297,14 +310,14 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 {
 	const struct engine_wishes wishes = { .interrupt_fd = -1, .outlet = { .fds = { -1, -1 } } };
-	struct making making = { .build_fd = -1 };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	struct result result;
 	result_init(&result);
-	int r = make_from_language(spec, &making, &result, err);
+	int r = make_from_language(spec, &wishes, &making, &result, err);
 	if (r == 0)
 		r = find_runtime(spec, &wishes, &making, err);
 	if (r == 0)
-		r = stand_choose(&making.language, spec, making.runtime, buf_text(&making.code),
+		r = stand_choose(making.language, spec, making.runtime, buf_text(&making.code),
 			making.code.len, &making.stand, err);
 	hide_runtime(&making);
 	if (r == 0) {
@@ -312,7 +325,7 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 			.runtime = making.runtime,
 			.form = making.stand.form,
 			.standing = making.stand.argv,
-			.has_full_proc = needs_full_proc(spec, &making.language) };
+			.has_full_proc = needs_full_proc(spec, making.language) };
 		*ret_text = policy_to_json(&policy);
 		if (!*ret_text)
 			r = err_set(err, ERR_INVALID, "a path of the policy is not UTF-8");

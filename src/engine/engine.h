@@ -12,9 +12,14 @@
 
 struct engine_wishes {
 	struct outlet outlet;
-	int interrupt_fd;   /* -1: none */
-	bool wants_version; /* fill meta.language_version: the first time costs a cell */
+	int interrupt_fd;             /* -1: none */
+	bool wants_version;           /* fill meta.language_version: the first time costs a cell */
+	struct engine_memory *memory; /* of a caller that stays and asks again; or NULL */
 };
+
+/* What need not be read for every run, and is not for longer than a second. The caller's. */
+struct engine_memory *engine_memory_new(void);
+void engine_memory_free(struct engine_memory *memory);
 
 /* What is still to be cleaned up when the answer is out. Starts as { 0 }. */
 struct engine_rest {
