@@ -176,10 +176,11 @@ void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_wri
 	}
 }
 
-void sample_open_accounts(int init_pidfd, int fds[SAMPLE_ACCOUNTS])
+void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS])
 {
 	auto_free struct census *census = xcalloc(1, sizeof(*census));
-	if (take_census(init_pidfd, census) != SAMPLE_ACCOUNTS)
+	add_list(census, procs_fd);
+	if (census->count != SAMPLE_ACCOUNTS)
 		return;
 	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++) {
 		char path[64];

@@ -22,5 +22,5 @@ void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_wri
 /* The same for a cell that never had more than an init and its payload, whose accounts were opened
  * while nobody waited: two files in place of a dozen. Those of a cell without a payload stay -1. */
 enum { SAMPLE_ACCOUNTS = 2 };
-void sample_open_accounts(int init_pidfd, int fds[SAMPLE_ACCOUNTS]);
+void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS]);
 void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written);

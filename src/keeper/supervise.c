@@ -114,10 +114,13 @@ bool cell_warm(struct cell *cell)
 
 void cell_open_gauges(struct cell *cell)
 {
-	if (cell->has_group)
-		cgroup_open_gauges(&cell->group);
-	if (cell->walls.form != FORM_GATE) /* init tells of any other */
-		sample_open_accounts(cell->pidfd, cell->io_fds);
+	if (!cell->has_group)
+		return;
+	cgroup_open_gauges(&cell->group);
+	if (cell->walls.form == FORM_GATE)
+		return; /* its init will tell */
+	auto_fd int procs_fd = cgroup_open_procs(&cell->group);
+	sample_open_accounts(procs_fd, cell->io_fds);
 }
 
 /* What goes into the cell needs the workspace; init sends it long before the gate is reached. */
