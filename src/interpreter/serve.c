@@ -39,6 +39,8 @@
 #include "interpreter/trial.h"
 #include "zygote/zygote.h"
 
+enum { HEAP_ROOM = 1 << 18 };
+
 static struct {
 	struct template_page *template;
 	struct raising raising; /* in a guest, until it has its job */
@@ -229,7 +231,13 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	/* the number stays taken until the program's own descriptors are placed */
 	raising->fds[CELL_FD_GATE] = dup2(raising->fds[CELL_FD_GATE], control_fd);
 	(void)close_range((unsigned)control_fd + 1, ~0U, 0);
-	return payload_confine(raising);
+	if (payload_confine(raising) < 0)
+		return -1;
+	/* nobody waits yet, and who does pays 20 µs for it */
+	(void)munmap(self.template, sizeof(*self.template));
+	self.template = NULL;
+	raising->template = NULL;
+	return 0;
 }
 
 bool interpreter_wants_rehearsal(void)
@@ -258,7 +266,6 @@ int guest_take_job(struct job *ret_job)
 	(void)munmap(self.raising.page, sizeof(*self.raising.page));
 	self.raising.page = NULL;
 	self.is_settled = true;
-	(void)munmap(self.template, sizeof(*self.template));
 	return 0;
 }
 
@@ -324,7 +331,8 @@ int interpreter_serve(
 		(void)err_sys(err, -r, "take privileges up again");
 		return refuse(&self.template->base.report, err);
 	}
-	(void)malloc_trim(0);
+	/* some room stays: each guest would have to ask for it again */
+	(void)malloc_trim(HEAP_ROOM);
 	if (try_out(code, hooks) == 0)
 		return 0;
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);
