@@ -447,7 +447,12 @@ static int work_ahead(struct lender *lender)
 	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
 		keeper_sweep(pool->keeper);
 		is_busy |= pool_tend(pool);
-		is_busy |= !has_just_lent(lender) && pool_warm(pool);
+		if (has_just_lent(lender))
+			continue;
+		is_busy |= pool_warm(pool);
+		/* who comes when no cell is left finds the beginning of one: slot, groups, and an
+		 * init in its namespaces */
+		keeper_tidy(pool->keeper);
 	}
 	is_busy |= fill_one(lender);
 	return is_busy ? 0 : has_just_lent(lender) ? PAUSE_US / 1000 : rest_ms(lender);
