@@ -547,6 +547,14 @@ static void leave_done(struct cell *cell)
 		cell_kill(cell);
 }
 
+/* Whether init has buried the payload and there was never anybody else: init itself, on its way out
+ * with its namespaces, has nothing to say any more. It takes a fifth of a millisecond. */
+static bool is_over(const struct cell *cell)
+{
+	return cell->has_ended && cell->cause == CAUSE_NONE && cell->has_group &&
+	       cgroup_pids_peak(&cell->group) == 2;
+}
+
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
@@ -574,7 +582,7 @@ int cell_supervise(struct cell *cell, struct err *err)
 	}
 	if (cell->is_done)
 		leave_done(cell);
-	else
+	else if (!is_over(cell))
 		cell_kill(cell);
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
