@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-enum { LANGUAGES_MAX = 16, FRESH_US = 1000000 };
+enum { LANGUAGES_MAX = 16, FRESH_US = 2000000 };
 
 struct engine_memory {
 	size_t count;
