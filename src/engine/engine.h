@@ -17,7 +17,7 @@ struct engine_wishes {
 	struct engine_memory *memory; /* of a caller that stays and asks again; or NULL */
 };
 
-/* What need not be read for every run, for a second or two. The caller's. */
+/* What need not be read and parsed for every run. The caller's. */
 struct engine_memory *engine_memory_new(void);
 void engine_memory_free(struct engine_memory *memory);
 

@@ -3,17 +3,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/own.h"
 
-enum { LANGUAGES_MAX = 16, FRESH_US = 2000000 };
+enum { LANGUAGES_MAX = 16, FRESH_US = 60000000 };
 
 struct engine_memory {
 	size_t count;
 	struct remembered {
 		char *name; /* owned; as it was asked for, which may be another than its own */
 		struct language language;
+		struct stat file; /* as it was read */
 		int64_t read_us;
 	} languages[LANGUAGES_MAX];
 };
@@ -51,17 +53,34 @@ static struct remembered *find_place(struct engine_memory *memory, const char *n
 	return memory->count < LANGUAGES_MAX ? &memory->languages[memory->count++] : oldest;
 }
 
+static bool look_at_file(const struct language *language, struct stat *ret_file)
+{
+	auto_free char *path = xasprintf("%s/language.json", language->dir ? language->dir : "");
+	return stat(path, ret_file) == 0;
+}
+
+/* Whether the definition is what it was. Another one that replaces it is seen a minute later. */
+static bool is_current(const struct remembered *one, int64_t now_us)
+{
+	struct stat file;
+	return now_us - one->read_us < FRESH_US && look_at_file(&one->language, &file) &&
+	       file.st_ino == one->file.st_ino && file.st_size == one->file.st_size &&
+	       file.st_mtim.tv_sec == one->file.st_mtim.tv_sec &&
+	       file.st_mtim.tv_nsec == one->file.st_mtim.tv_nsec;
+}
+
 int memory_language(struct engine_memory *memory, const char *name,
 	const struct language **ret_language, struct err *err)
 {
 	struct remembered *one = find_place(memory, name);
 	int64_t now_us = clock_us();
 	bool is_known = one->name && strcmp(one->name, name) == 0;
-	if (!is_known || now_us - one->read_us > FRESH_US) {
+	if (!is_known || !is_current(one, now_us)) {
 		forget(one);
 		TRY(language_load_one(name, &one->language, err));
 		one->name = xstrdup(name);
 		one->read_us = now_us;
+		(void)look_at_file(&one->language, &one->file);
 	}
 	*ret_language = &one->language;
 	return 0;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 
-#include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,10 +39,8 @@ TEST(a_definition_that_changed_is_read_again)
 	define("one", "first");
 	struct engine_memory *memory = engine_memory_new();
 	ASSERT_STR(ask(memory, "one")->title, "first");
-	define("one", "second");
-	for (int i = 0; i < 1000 && strcmp(ask(memory, "one")->title, "first") == 0; i++)
-		(void)poll(NULL, 0, 10);
-	ASSERT_STR(ask(memory, "one")->title, "second");
+	define("one", "the second");
+	ASSERT_STR(ask(memory, "one")->title, "the second");
 	engine_memory_free(memory);
 }
 
