@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-/* The definition of a language by its name, read at most once in two seconds. It is the memory's,
+/* The definition of a language by its name, read when its file has changed. It is the memory's,
  * until the same name is asked for again. */
 int memory_language(struct engine_memory *memory, const char *name,
 	const struct language **ret_language, struct err *err);
