@@ -4,12 +4,16 @@
 #
 #   rooms of the library   src/ROOM/*.c         -> $(BUILD)/libhotcell.a
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
+#   the prompt             src/cli/*.c          -> $(BUILD)/hotcell-repl
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
 #   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
 #   the daemon             src/server/*.c       -> $(BUILD)/hotcelld
+#   a worker               src/worker/*.c       -> $(BUILD)/hotcell-worker
 #   the benchmark          bench/               -> $(BUILD)/hotcell-bench, $(BUILD)/bench/
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
+#   what stands before Node and shells in a session
+#                          runtimes/relay/*.c   -> $(BUILD)/runtimes/NAME/hotcell-relay
 #   the system call filter src/jail/syscalls.def -> $(BUILD)/gen/filter.c (by tools/mkfilter.c)
 #
 # BUILD, CC and SANITIZE choose a variant; each variant lives in its own directory, so that
@@ -39,19 +43,22 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model jail zygote keeper runtime provider engine session server
+LIB_ROOMS := base wire loan model config jail zygote keeper runtime guard store provider engine session worker server
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
+cli_parts   := $(filter-out %main.c,$(cli_src))
 zygote_src  := src/zygote/main.c
 keeper_src  := src/keeper/main.c
 server_src  := src/server/main.c
+worker_src  := src/worker/main.c
 sql_src     := $(sort $(wildcard runtimes/sql/*.c))
+relay_src   := $(sort $(wildcard runtimes/relay/*.c))
 unit_src    := $(sort $(wildcard tests/unit/test_*.c))
 unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
-soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c))
+soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c tests/session/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
 bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
@@ -60,16 +67,19 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 lib          := $(BUILD)/libhotcell.a
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
-	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-bench
+	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-worker $(BUILD)/hotcell-repl \
+	$(BUILD)/hotcell-bench
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
 hostiles     := $(hostile_src:tests/hostile/programs/%.c=$(BUILD)/tests/hostile/%)
 soaks        := $(patsubst tests/soak/%.c,$(BUILD)/tests/%,$(filter tests/soak/%,$(soak_src)))
 guests       := $(patsubst tests/templates/%.c,$(BUILD)/tests/%,$(filter tests/templates/%,$(soak_src)))
+callers      := $(patsubst tests/session/%.c,$(BUILD)/tests/%,$(filter tests/session/%,$(soak_src)))
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
 benches      := $(patsubst %,$(BUILD)/%,bench/run $(sort $(wildcard bench/*.py))) $(BUILD)/bench/true
-runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql
+relays       := $(patsubst %,$(BUILD)/runtimes/%/hotcell-relay,bash javascript sh typescript zsh)
+runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql $(relays)
 
 # Sources written by a program exist only once the definitions they come from do.
 gen_src := $(if $(wildcard src/jail/syscalls.def),$(BUILD)/gen/filter.c) $(BUILD)/gen/loader.c
@@ -86,7 +96,7 @@ module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c 
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # What programs have besides main(), for their unit tests.
-part_obj := $(call obj,$(filter-out %/main.c,$(cli_src) $(sql_src)))
+part_obj := $(call obj,$(cli_parts) $(filter-out %/main.c,$(sql_src) $(relay_src)))
 
 # ---- flags --------------------------------------------------------------------------------------
 
@@ -133,7 +143,7 @@ endif
 
 .PHONY: all tests fuzzers
 all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache $(benches)
-tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(helpers)
+tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(callers) $(helpers)
 fuzzers: $(fuzzers)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(flags)
@@ -226,11 +236,16 @@ $(parts): $(part_obj)
 	$(Q)$(AR) qcs $@ $^
 
 # It begins before its C library: what runs then must find all it calls in itself.
-$(BUILD)/hotcell: $(call obj,$(cli_src)) $(lib)
+$(BUILD)/hotcell: $(call obj,src/cli/main.c $(cli_parts)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c -lfyaml
 	$(Q)test -z '$(ENTRY)' || ! nm -u $(early) | grep -v ' _start$$' || \
 		{ echo 'early.c: calls these before they are there'; rm $@; exit 1; }
+
+# What one of the two needs of the other's parts is linked, and nothing else.
+$(BUILD)/hotcell-repl: $(call obj,src/cli/repl_main.c $(cli_parts)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(BUILD)/hotcell-keeper: $(call obj,$(keeper_src)) $(lib)
 	$(say) LINK $@
@@ -247,13 +262,26 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 
 $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
+
+$(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 # Static like the rest: it then runs in any root file system, and starts in half the time.
-$(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src)) $(lib)
+$(BUILD)/runtimes/sql/hotcell-sql: $(call obj,$(sql_src) runtimes/relay/order.c) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -lm
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) -Wl,--wrap=dlopen $^ -o $@ -lsqlite3 -ljson-c -lm
+
+# In every language that needs it: a cell sees only the directory of its own.
+$(BUILD)/hotcell-relay: $(call obj,$(relay_src)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
+$(relays): $(BUILD)/hotcell-relay
+	@mkdir -p $(@D)
+	$(Q)ln -f $< $@
 
 # A test that has cells raised finds the zygote one directory above, as the soak does.
 $(BUILD)/tests/hotcell-zygote: $(BUILD)/hotcell-zygote
@@ -265,18 +293,18 @@ $(addprefix $(BUILD)/tests/unit/test_keeper_,lend pool): | $(BUILD)/tests/hotcel
 $(unit_tests): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(unit_help)) $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(fuzz_replays): $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
 		$(BUILD)/obj/tests/fuzz/replay.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 $(fuzzers): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -fsanitize=fuzzer -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+	$(Q)$(compile) -fsanitize=fuzzer -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 # These run inside cells, where there may be no library to load. They misbehave on purpose, so
 # they get warnings but neither hardening nor sanitizers.
@@ -292,6 +320,11 @@ $(soaks): $(BUILD)/tests/%: $(BUILD)/obj/tests/soak/%.o $(parts) $(lib)
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
 $(guests): $(BUILD)/tests/%: $(BUILD)/obj/tests/templates/%.o $(parts) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
+
+$(callers): $(BUILD)/tests/%: $(BUILD)/obj/tests/session/%.o $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
@@ -314,7 +347,7 @@ $(BUILD)/bench/%: bench/%
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -362,11 +395,11 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
 	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
-		$(zygote_src) $(keeper_src) $(server_src) $(sql_src) $(unit_src) $(unit_help) \
+		$(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
@@ -374,6 +407,8 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcelld $(DESTDIR)$(PREFIX)/bin/hotcelld
 	install -D -m 755 $(BUILD)/hotcell-zygote $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-zygote
 	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
+	install -D -m 755 $(BUILD)/hotcell-worker $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-worker
+	install -D -m 755 $(BUILD)/hotcell-repl $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-repl
 	install -D -m 755 $(BUILD)/hotcell-bench $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-bench
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter-out %.py,$(benches))
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter %.py,$(benches))

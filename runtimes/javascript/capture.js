@@ -54,9 +54,9 @@ const TEMPLATE = /(?:[^`\\$]|\\[^]|\$(?!\{))*(`|\$\{)/y;
 
 /*
  * The tokens outside of all brackets, opening and closing brackets among them; a template is one
- * token. null when the text is not understood.
+ * token. null when the text is not understood. `each` is told of those inside of brackets, too.
  */
-function scan(text) {
+function scan(text, each) {
 	const found = [];
 	const open = []; /* closing brackets still to come; '`' for the inside of a template's ${ */
 	let last = null;
@@ -69,6 +69,7 @@ function scan(text) {
 	const add = (start, kind) => {
 		last = { start, end: at, kind, text: text.slice(start, at), hasNewline };
 		hasNewline = false;
+		each?.(last);
 		if (open.length === 0)
 			found.push(last);
 	};

@@ -393,4 +393,4 @@ function mend(error, program) {
 	error.stack = `${match[2]}:${match[3]}\n${line.text}\n${blank}^\n\n${stack}`;
 }
 
-module.exports = { pack, send, display, result, table, failure, mend, frame, clip };
+module.exports = { pack, send, display, result, value: bundleOf, table, failure, mend, frame, clip };

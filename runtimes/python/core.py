@@ -125,6 +125,29 @@ def wait():
     return bool(poll.poll(PATIENCE * 1000))
 
 
+def receive():
+    """A message that the supervisor put into the channel before we were started; None: there is
+    none, for that is never waited for."""
+    data = b""
+    try:
+        while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+            more = os.read(channel_fd, 1 << 16)
+            if not more:
+                return None
+            data += more
+    except OSError:
+        return None
+    from _json import make_scanner
+    return make_scanner(reading)(data[4:].decode(), 0)[0]
+
+
+class reading:
+    """How the C part of json is told to read."""
+    strict = True
+    object_hook = object_pairs_hook = parse_constant = None
+    parse_float, parse_int = float, int
+
+
 def flush():
     """What the program printed so far comes before what is sent now."""
     for stream in (sys.stdout, sys.stderr):
@@ -357,6 +380,8 @@ class Program:
             if returning:
                 code, self.line = returning
         self.main = make_main(path)
+        if policy and policy["profile"] == "strict":
+            load("strict").equip(self.main)
         self.function = type(load)(code, self.main.__dict__)
 
 
@@ -395,19 +420,67 @@ def prepare(path, source=None):
         if source is None:
             with open(path, "rb", 0) as file:
                 source = file.read()
-        code = compiled(source, path)
+        code = guarded(source, compiled(source, path), path)
         warned = sys.stderr.text
         program = Program(path, source, code)
     except SyntaxError as error:
         load("failure").tell_syntax(error, path)
-        return None
-    except Exception:
-        return None
+        failure = error
+    except Exception as error:
+        failure = error
+    else:
+        failure = None
     finally:
         sys.stderr = stderr
+    if failure is not None:
+        if is_bound():
+            leave_unrun(failure)
+        return None
     if warned:
         stderr.write(warned)
     return program
+
+
+# ---- the guard -----------------------------------------------------------------------------------
+
+policy = None  # what the guard goes by; None: its defaults
+
+
+def take_policy():
+    """As the supervisor said it."""
+    global policy
+    option = sys._xoptions.pop("hotcell", None)  # from another interpreter, which had taken it
+    if option:
+        from _json import make_scanner
+        policy = make_scanner(reading)(option, 0)[0]
+        if hasattr(sys, "orig_argv"):
+            del sys.orig_argv[1:3]
+    elif policy is None and channel_fd >= 0:
+        policy = (receive() or {}).get("guard")
+    if policy and policy["profile"] != "trusted":
+        load("guard").policy.update(policy)
+
+
+def is_bound():
+    """Whether the guard may refuse the program: then nothing runs that it has not seen."""
+    return bool(policy) and policy["profile"] != "trusted" and (
+        policy["profile"] == "strict" or policy["block_imports"] or bool(policy["block"]))
+
+
+def leave_unrun(failure):
+    """The bare interpreter, which would have the last word otherwise, might understand it."""
+    if isinstance(failure, SyntaxError):
+        sys.__excepthook__(type(failure), failure.with_traceback(None), None)
+        sys.stderr.flush()
+        os._exit(1)
+    load("guard").refuse_unseen()
+
+
+def guarded(source, code, path):
+    """The code to run, once the guard has looked at it. Does not return when it must not."""
+    if not is_heard() or policy and policy["profile"] == "trusted":
+        return code
+    return load("guard").look(source, code, path)
 
 
 # ---- the run -------------------------------------------------------------------------------------
@@ -550,9 +623,24 @@ def hide(function):
                                          co_filename="<hotcell>")
 
 
+def begin_session():
+    """The same for a Python that remembers, whose line is where the channel would be."""
+    builtins.display = display
+    sys.meta_path.insert(0, Finder)
+    session = load("session")
+    session.begin(globals(), channel_fd)
+    hide(start)
+    sys.excepthook = start
+    globals()["take_program"] = session.serve
+    raise SystemError
+
+
 def begin():
     """Puts everything where the program expects it. Does not return."""
     open_channel()
+    if sys.argv[1] == "--session":
+        begin_session()
+    take_policy()
     script = sys.argv[0]
     path = absolute(sys.argv[1])
     program = prepare(path)
@@ -568,6 +656,8 @@ def begin():
     builtins.display = display
     sys.meta_path.insert(0, Finder)
     parts["program"] = program
+    if policy and policy["profile"] == "strict":
+        load("strict").enforce(program.main, path)
     del program  # the trace of what is raised here lives as long as the interpreter
     hide(start)
     sys.excepthook = start

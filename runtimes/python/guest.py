@@ -25,7 +25,7 @@ HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
 REHEARSALS = 20  # until the interpreter has learnt what is looked up where
-PARTS = ("values", "figures", "failure")
+PARTS = ("values", "figures", "failure", "guard", "session", "copies", "reload", "questions")
 # What an interpreter that ends forgets first.
 GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
               "path_importer_cache", "meta_path")
@@ -282,6 +282,7 @@ def prepare(core, module, cold, names):
     template.trial = "".join("import %s\n" % name for name in names if name in sys.modules)
     template.trial += "print(1)\n"
     core["hide"](core["start"])
+    core["hide"](arrive)
     core["take_program"] = arrive
     # these are the template's too: a guest that lets go of them need not take them apart
     template.kept = sys.path, sys.path_hooks, sys.path_importer_cache, sys.meta_path
@@ -355,9 +356,14 @@ def arrive():
         set_environment(variables)
     if not is_alone and is_late():
         leave_to_another(fd, argv)
+    if argv[0] == "--session":
+        session = core["load"]("session")
+        session.begin(core, fd)
+        session.serve()
     core["channel_fd"], core["channel_inode"], core["channel_owner"] = fd, inode, pid
     if has_piped_input:
         sys.stdin = sys.__stdin__ = template.stdin_pipe
+    core["take_policy"]()
     path = PROGRAM if argv[0] == "main.py" else core["absolute"](argv[0])
     program = core["prepare"](path, source)
     if program is None:
@@ -370,6 +376,8 @@ def arrive():
     if path != PROGRAM:
         sys.path_importer_cache[path] = sys.path_importer_cache.pop(PROGRAM)
         sys.path[0] = os.path.dirname(os.path.realpath(path))
+    if core["policy"] and core["policy"]["profile"] == "strict":
+        load("strict").enforce(program.main, path)
     return program
 
 
@@ -378,7 +386,9 @@ def leave_to_another(fd, argv):
     if fd >= 0:
         os.set_blocking(fd, True)
         os.dup2(fd, 3)
-    os.execv(sys.executable, [sys.executable, RUNNER, *argv])
+    policy = template.core["policy"]
+    options = ["-X", "hotcell=" + load("values").to_json(policy)] if policy else []
+    os.execv(sys.executable, [sys.executable, *options, RUNNER, *argv])
 
 
 # ---- its end -------------------------------------------------------------------------------------

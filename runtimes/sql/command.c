@@ -364,3 +364,8 @@ bool command_run(struct shell *shell, const char *line, size_t len)
 		free(words.items[i]);
 	return is_done;
 }
+
+const char *command_name(size_t i)
+{
+	return i < command_count ? commands[i].name : NULL;
+}

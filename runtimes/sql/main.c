@@ -3,12 +3,16 @@
  * hotcell-sql SCRIPT [DATABASE] [NAME=VALUE…]   runs a script of SQL against a database file, or
  * one in memory; :NAME in it stands for VALUE. It is the runner of the language "sql": results go
  * to standard output as tables, and as rich values over the channel when there is one.
+ *
+ * hotcell-sql --session [DATABASE] [NAME=VALUE…]   serves the line of a session on descriptor 3.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/own.h"
+#include "relay/order.h"
 #include "sql/failure.h"
+#include "sql/session.h"
 #include "sql/shell.h"
 
 struct arguments {
@@ -50,10 +54,16 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
 	struct shell shell = { 0 };
+	bool is_session = argc > 1 && strcmp(argv[1], "--session") == 0;
+	int line_fd = is_session ? order_open_line() : -1;
 	channel_open(&shell.channel);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		(void)printf("SQLite %s\n", sqlite3_libversion());
 		return 0;
+	}
+	if (is_session && line_fd < 0) {
+		(void)fprintf(stderr, "%s: descriptor 3 is no line of a keeper\n", argv[0]);
+		return 2;
 	}
 	if (!read_arguments(argc, argv, &arguments)) {
 		(void)fprintf(stderr, "usage: %s SCRIPT [DATABASE] [NAME=VALUE…]\n", argv[0]);
@@ -61,8 +71,10 @@ int main(int argc, char **argv)
 	}
 	shell.parameters = arguments.parameters;
 	shell.parameter_count = arguments.parameter_count;
-	bool is_done =
-		shell_open(&shell, arguments.database) && shell_run_file(&shell, arguments.script);
+	bool is_done = shell_open(&shell, arguments.database);
+	if (is_done)
+		is_done = is_session ? session_serve(&shell, line_fd) == 0
+				     : shell_run_file(&shell, arguments.script);
 	if (!is_done && shell.message[0] != '\0')
 		failure_of_shell(&shell, NULL, NULL);
 	shell_finish(&shell);

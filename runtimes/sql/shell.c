@@ -294,7 +294,8 @@ bool shell_run(struct shell *shell, struct script *script)
 	struct piece piece;
 	bool is_done = true;
 	shell->depth++;
-	while (is_done && !shell->is_leaving && script_next(script, &piece)) {
+	while (is_done && !shell->is_leaving && !shell->is_interrupted &&
+		script_next(script, &piece)) {
 		shell->message[0] = '\0';
 		is_done = piece.kind == PIECE_SQL ? run_statement(shell, script, &piece)
 						  : run_command(shell, script, &piece);

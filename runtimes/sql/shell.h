@@ -46,8 +46,9 @@ struct shell {
 		pending;   /* the bundle of the last result: only the end tells if it is the last */
 	char message[512]; /* what a command or a function said when it failed */
 	bool has_failed;
-	bool is_leaving; /* .quit */
-	int depth;       /* of .read */
+	bool is_leaving;     /* .quit */
+	bool is_interrupted; /* in a session: the rest of the script does not run */
+	int depth;           /* of .read */
 };
 
 /* Opens a database file, or one in memory for NULL. False: shell->message says why. */
@@ -84,6 +85,9 @@ void shell_read_row(sqlite3_stmt *statement, struct value *values, size_t count)
 
 /* command.c: runs one line ".name args". False: shell->message says why. */
 bool command_run(struct shell *shell, const char *line, size_t len);
+
+/* The names commands have, one by one; NULL behind the last. */
+const char *command_name(size_t i);
 
 /* dump.c */
 bool dump(struct shell *shell, const char *table);

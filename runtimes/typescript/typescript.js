@@ -195,6 +195,48 @@ function requireImports(code, scan, maskModule) {
 	return made + masked.slice(from);
 }
 
+/* ---- sessions --------------------------------------------------------------------------------- */
+
+/* An import that this cell does not use may be for the next one. */
+const KEEPS_IMPORTS = '{"compilerOptions":{"importsNotUsedAsValues":"preserve","preserveValueImports":true}}';
+
+/* The code of a cell without its types, and where its parts came from; throws a SyntaxError. */
+function strip(code) {
+	const { spawnSync } = require('child_process');
+	const [major, minor] = process.versions.node.split('.');
+	const ran = spawnSync(ESBUILD, ['--loader=ts', `--target=node${major}.${minor}`, '--sourcemap=inline', '--charset=utf8',
+		`--tsconfig-raw=${KEEPS_IMPORTS}`, '--log-level=error', '--log-limit=1', '--color=false'],
+	{ input: code, encoding: 'utf8', maxBuffer: OUTPUT_MAX });
+	if (ran.error)
+		throw ran.error;
+	if (ran.status !== 0)
+		throw syntaxError(code, ran.stderr);
+	const map = MAP.exec(ran.stdout)?.[0] ?? '';
+	const data = map.trim().split(';base64,')[1];
+	return { text: ran.stdout.slice(0, ran.stdout.length - map.length),
+		map: data ? new Module.SourceMap(JSON.parse(Buffer.from(data, 'base64'))) : null };
+}
+
+function syntaxError(code, said) {
+	const [, message, line, column] = /^✘ \[ERROR\] ([^]*?)\n(?:\n +.+:(\d+):(\d+):\n)?/m.exec(said) ?? [null, said.trim()];
+	const error = new SyntaxError(message);
+	if (!line)
+		return error;
+	const source = code.split('\n')[line - 1] ?? '';
+	const place = { line: Number(line), column: Buffer.from(source).subarray(0, Number(column)).toString().length + 1 };
+	const blank = source.slice(0, place.column - 1).replace(/[^\t]/g, ' ');
+	error.stack = `${source}\n${blank}^\n\nSyntaxError: ${message}`;
+	return Object.defineProperties(error, { place: { value: place }, code: { value: undefined },
+		isAtEnd: { value: place.line >= code.trimEnd().split('\n').length && place.column > source.trimEnd().length } });
+}
+
+/* Files that a session requires may be TypeScript, too. */
+function hook() {
+	process.setSourceMapsEnabled(true);
+	for (const ending of ENDINGS)
+		Module._extensions[ending] = (module, file) => module._compile(transpile([file]).get(file), file);
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 function execute(program, capture, load, feed) {
@@ -260,4 +302,4 @@ function refuse(error, load, program) {
 	process.reallyExit(1);
 }
 
-module.exports = { execute };
+module.exports = { execute, strip, hook, findSource };

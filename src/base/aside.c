@@ -72,6 +72,21 @@ int aside_name(struct aside *aside, const char *name)
 	return 0;
 }
 
+int aside_name_new(struct aside *aside, const char *name)
+{
+	char self[64];
+	int r = 0;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", aside->fd);
+	if (aside->name[0] == '\0')
+		r = linkat(AT_FDCWD, self, aside->dir_fd, name, AT_SYMLINK_FOLLOW);
+	else
+		r = linkat(aside->dir_fd, aside->name, aside->dir_fd, name, 0);
+	if (r < 0)
+		return -errno;
+	aside_drop(aside);
+	return 0;
+}
+
 void aside_drop(struct aside *aside)
 {
 	own_close(&aside->fd);

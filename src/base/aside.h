@@ -17,5 +17,8 @@ int aside_open(struct aside *aside, int dir_fd, mode_t mode);
 /* Gives it its name, replacing what is there in one step, and closes it. 0 or -errno. */
 int aside_name(struct aside *aside, const char *name);
 
+/* Gives it a name that is free, else -EEXIST: then another name may be tried. */
+int aside_name_new(struct aside *aside, const char *name);
+
 /* Closes it and leaves nothing. Fine after aside_name() and after a failed aside_open(). */
 void aside_drop(struct aside *aside);

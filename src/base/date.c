@@ -19,3 +19,13 @@ void date_of_day(int64_t day, struct date *date)
 	date->month = (int)(month < 10 ? month + 3 : month - 9);
 	date->year = (int)(era * 400 + year + (month >= 10));
 }
+
+int64_t date_to_day(const struct date *date)
+{
+	int64_t year = date->year - (date->month <= 2);
+	int64_t month = date->month > 2 ? date->month - 3 : date->month + 9;
+	int64_t of_era = year % 400;
+	int64_t of_year = (153 * month + 2) / 5 + date->day - 1;
+	return year / 400 * DAYS_OF_ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year -
+	       EPOCH;
+}

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,6 +27,27 @@ int io_write(int fd, const void *data, size_t len)
 			return -errno;
 		at += n;
 		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int io_write_until(int fd, const char *text, size_t len, int interrupt_fd)
+{
+	while (len > 0) {
+		struct pollfd fds[] = {
+			{ .fd = fd, .events = POLLOUT },
+			{ .fd = interrupt_fd, .events = POLLIN },
+		};
+		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			return -EINTR;
+		/* a pipe that polls writable takes this much without blocking */
+		ssize_t n = write(fd, text, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
 	}
 	return 0;
 }

@@ -9,6 +9,10 @@
 /* Writes all of it, or -errno. */
 int io_write(int fd, const void *data, size_t len);
 
+/* Writes all of it to `fd`, whether that blocks or not. Gives up with -EINTR when `interrupt_fd`
+ * (-1: none) becomes readable, so that a reader who never reads cannot hold us. */
+int io_write_until(int fd, const char *text, size_t len, int interrupt_fd);
+
 /* Opens `path` beneath `dir_fd`, writes `text` in one call, closes. For cgroup and proc files. */
 int io_write_at(int dir_fd, const char *path, const char *text);
 

@@ -45,6 +45,31 @@ int place_open_run_dir(int *ret_fd, struct err *err)
 	return 0;
 }
 
+int place_state_dir(char **ret_path, struct err *err)
+{
+	const char *own = secure_getenv("HOTCELL_STATE_DIR");
+	const char *xdg = secure_getenv("XDG_STATE_HOME");
+	const char *home = secure_getenv("HOME");
+	if (own && own[0] != '\0' && own[0] != '/')
+		return err_set(err, ERR_INVALID,
+			"HOTCELL_STATE_DIR: '%.100s' is not an absolute path, for example "
+			"HOTCELL_STATE_DIR=/var/lib/hotcell",
+			own);
+	if (own && own[0] != '\0')
+		*ret_path = xstrdup(own);
+	else if (geteuid() == 0 && (access(PLACE_STATE, W_OK) == 0 || errno == EROFS))
+		*ret_path = xstrdup(PLACE_STATE PLACE_NAME);
+	else if (xdg && xdg[0] == '/')
+		*ret_path = xasprintf("%s" PLACE_NAME, xdg);
+	else if (home && home[0] == '/')
+		*ret_path = xasprintf("%s/.local/state" PLACE_NAME, home);
+	else
+		return err_set(err, ERR_MISSING,
+			"there is no state directory: set HOME, XDG_STATE_HOME or "
+			"HOTCELL_STATE_DIR");
+	return 0;
+}
+
 int place_program(const char *name, char *path, size_t size, struct err *err)
 {
 	char self[PATH_MAX];
@@ -55,7 +80,7 @@ int place_program(const char *name, char *path, size_t size, struct err *err)
 	char *slash = strrchr(self, '/');
 	if (slash)
 		*slash = '\0';
-	const char *const places[] = { "", "/..", "/../lib/hotcell" };
+	const char *const places[] = { "", "/..", "/../lib/hotcell", "/../../bin" };
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		(void)snprintf(path, size, "%s%s/%s", self, places[i], name);
 		if (access(path, X_OK) == 0)

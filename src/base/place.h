@@ -10,6 +10,7 @@ enum { PLACE_MAX = 256 }; /* bytes of the run directory's path */
 
 /* The parts of the paths below: hotcell begins before there is a C library to join them. */
 #define PLACE_RUN "/run"
+#define PLACE_STATE "/var/lib"
 #define PLACE_NAME "/hotcell"
 #define PLACE_TMP "/tmp/hotcell-" /* and the user's number */
 #define PLACE_SOCKET "/hotcelld.sock"
@@ -21,5 +22,9 @@ void place_run_dir(char *path, size_t size);
  * descriptor (O_PATH) is the caller's. */
 int place_open_run_dir(int *ret_fd, struct err *err);
 
-/* A program of ours: beside this one, or in ../lib/hotcell of it. */
+/* Where what must last is kept: HOTCELL_STATE_DIR; /var/lib/hotcell for root; a user's own state
+ * directory. The path (owned by the caller) may not exist yet. */
+int place_state_dir(char **ret_path, struct err *err);
+
+/* A program of ours: beside this one, in ../lib/hotcell of it, or in ../../bin of one there. */
 int place_program(const char *name, char *path, size_t size, struct err *err);

@@ -110,7 +110,8 @@ static int run_languages(const struct command *command, int argc, char **argv)
 	int status = cli_read_simple(command, argc, argv, &is_json);
 	if (status >= 0)
 		return status;
-	return print_languages(is_json, &err) < 0 ? cli_fail(&err) : 0;
+	int r = cli_configure(NULL, &(struct config_wish){ 0 }, &err);
+	return r < 0 || print_languages(is_json, &err) < 0 ? cli_fail(&err) : 0;
 }
 
 static int run_providers(const struct command *command, int argc, char **argv)

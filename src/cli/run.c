@@ -16,16 +16,20 @@ struct run_line {
 	struct manner manner;
 	bool is_explain, is_exec;
 	char *spec_file; /* borrowed */
+	struct config_wish wish;
 };
 
 static const struct cli_option run_options[] = {
 	{ .flag = "exec", .help = "run a program of the cell: --exec -- PROG ARG…" },
 	{ .flag = "json", .help = "print one ExecutionResult as JSON on stdout, nothing else" },
 	{ .flag = "stream", .help = "with --json: events as JSON lines, the result as the last" },
+	{ .flag = "compact",
+		.help = "print one short text: output, value, error with its line, limits hit" },
 	{ .flag = "explain", .help = "tell on stderr what each isolation layer did" },
 	{ .flag = "spec",
 		.metavar = "FILE",
 		.help = "read the settings as JSON first, - for stdin" },
+	CLI_CONFIG_OPTIONS,
 	{ .flag = "color",
 		.metavar = "WHEN",
 		.help = "colours, tables and pictures: auto (on a terminal), always, never "
@@ -38,11 +42,14 @@ static const char run_examples[] = "  hotcell run script.py input.txt\n"
 				   "  hotcell run -l bash -c 'echo $HOME' --json\n"
 				   "  hotcell run --ro .:/home/user/project -t 10 -m 256M test.py\n"
 				   "  hotcell run --file data.csv --out '*.png:plots' plot.py\n"
+				   "  hotcell run --compact -t 5 -c '1 / 0'\n"
 				   "  hotcell run --exec -- ls -la /\n";
 
 static int take_option(void *context, const char *flag, const char *value, struct err *err)
 {
 	struct run_line *line = context;
+	if (cli_take_config(&line->wish, flag, value))
+		return 0;
 	if (strcmp(flag, "exec") == 0)
 		line->is_exec = true;
 	else if (strcmp(flag, "explain") == 0)
@@ -90,6 +97,8 @@ static int read_line(
 		return 0;
 	if (line->manner.is_stream && !line->manner.is_json)
 		return err_set(err, ERR_INVALID, "--stream: only goes with --json");
+	if (line->manner.is_compact && line->manner.is_json)
+		return err_set(err, ERR_INVALID, "--compact: does not go with --json");
 	int i = cli->rest;
 	if (line->is_exec) {
 		for (; i < argc; i++)
@@ -137,6 +146,8 @@ static int run_spec(struct run_line *line)
 		print_explain(&report);
 	if (r < 0)
 		(void)cli_fail(&err);
+	if (line->manner.is_json && rest.unrecorded.code)
+		(void)cli_fail(&rest.unrecorded); /* also who reads only the output hears it */
 	bool is_snippet = !line->spec.file || strcmp(line->spec.file, "-") == 0;
 	int status = render_result(&rendering, &result, &line->spec, is_snippet);
 	engine_clean(&rest);
@@ -152,7 +163,8 @@ static int run(const struct command *command, int argc, char **argv)
 	struct cli_line cli = { .context = &line, .take = take_option };
 	int status = 0;
 	spec_init(&line.spec);
-	if (read_line(argc, argv, &line, &cli, &err) < 0)
+	if (read_line(argc, argv, &line, &cli, &err) < 0 ||
+		(!cli.has_help && cli_configure(&line.spec, &line.wish, &err) < 0))
 		status = render_refusal(&line.manner, argc, argv, &line.spec, &err);
 	else if (cli.has_help)
 		cli_help(command, run_options, COUNT_OF(run_options), true, run_examples);

@@ -71,12 +71,19 @@ static int check(const struct asked *asked, struct err *err)
 	return server_settings_check(&asked->settings, err);
 }
 
-static void find_socket(const struct asked *asked, char *path, size_t size)
+/* The daemon reads the configuration itself; who asks after one needs it to find it. */
+static int find_socket(const struct asked *asked, char *path, size_t size, struct err *err)
 {
-	if (asked->settings.socket_path)
+	struct config config;
+	if (asked->settings.socket_path) {
 		(void)snprintf(path, size, "%s", asked->settings.socket_path);
-	else
-		loan_socket_path(path, size);
+		return 0;
+	}
+	config_init(&config);
+	int r = cli_load(&config, &asked->settings.wish, err);
+	config_done(&config);
+	loan_socket_path(path, size);
+	return r;
 }
 
 /* ---- serving ------------------------------------------------------------------------------ */
@@ -169,8 +176,24 @@ static int print_status(const char *path, bool is_json, struct err *err)
 
 /* ---- ending ------------------------------------------------------------------------------- */
 
-/* A keeper that a killed daemon left goes by itself; it is not our child and we wait for its
- * hang-up. */
+/* What the keeper that we are connected to holds. */
+static size_t count_sessions(int fd)
+{
+	struct loan_message answer = { 0 };
+	auto_json struct json_object *json = NULL;
+	struct err err = { 0 };
+	if (loan_send(fd, LOAN_INFO, 0, NULL, 0, NULL, 0) < 0 || !wait_for(fd, POLLIN, ANSWER_MS) ||
+		loan_receive(fd, &answer) <= 0)
+		return 0;
+	if (answer.kind == LOAN_INFO)
+		(void)json_read(
+			answer.text, answer.len, LOAN_TEXT_MAX, LIMIT_FRAME_DEPTH, &json, &err);
+	loan_message_done(&answer);
+	return (size_t)json_object_get_int64(json_object_object_get(json, "sessions"));
+}
+
+/* A keeper outlives its daemon when it holds sessions, or when that was killed. It is not our
+ * child, and we wait for its hang-up. */
 static int stop_keeper(const char *path, struct err *err)
 {
 	char keeper[PATH_MAX];
@@ -178,8 +201,11 @@ static int stop_keeper(const char *path, struct err *err)
 	auto_fd int fd = loan_connect(keeper);
 	if (fd < 0)
 		return err_set(err, ERR_MISSING, "nobody serves at '%s'", path);
+	size_t count = count_sessions(fd);
 	if (loan_send(fd, LOAN_END, 0, NULL, 0, NULL, 0) < 0 || !wait_for(fd, POLLRDHUP, END_MS))
 		return err_set(err, ERR_BROKEN, "the keeper at '%s' does not end", keeper);
+	if (count > 0)
+		(void)printf("%zu session%s ended\n", count, count == 1 ? "" : "s");
 	return 0;
 }
 
@@ -209,7 +235,11 @@ static int stop(const char *path, struct err *err)
 		return stop_keeper(path, err);
 	own_close(&fd);
 	TRY(connect_daemon(path, &fd, err));
-	return stop_daemon(fd, path, err);
+	TRY(stop_daemon(fd, path, err));
+	struct err gone = { 0 };
+	if (stop_keeper(path, &gone) < 0 && gone.code != ERR_MISSING)
+		return err_set(err, gone.code, "%s", gone.text);
+	return 0;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -230,7 +260,8 @@ static int run(const struct command *command, int argc, char **argv)
 		r = err_set(&err, ERR_INVALID, "serve takes no argument");
 	if (r == 0)
 		r = check(&asked, &err);
-	find_socket(&asked, path, sizeof(path));
+	if (r == 0 && (asked.wants_status || asked.wants_stop))
+		r = find_socket(&asked, path, sizeof(path), &err);
 	if (r == 0 && asked.wants_status)
 		r = print_status(path, asked.is_json, &err);
 	else if (r == 0 && asked.wants_stop)

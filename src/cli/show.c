@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/own.h"
 #include "cli/cli.h"
 #include "cli/view.h"
@@ -68,13 +69,18 @@ static void put_text(struct buf *out, const char *text, size_t len, const struct
 	put_note(out, term, note);
 }
 
-/* "Out: " before the value of the last expression, on a line of its own when more lines follow. */
-static void put_out(struct buf *out, const struct term *term, bool has_lines)
+/* "Out: " before the value of the last expression, on a line of its own when more lines follow.
+ * Returns the columns it took of the value's first line. */
+static int put_out(struct buf *out, const struct show *show, bool has_lines)
 {
-	style_begin(out, term, STYLE_OUT);
-	(void)buf_printf(out, "Out:");
-	style_end(out, term, STYLE_OUT);
+	char label[40] = "Out:";
+	if (show->number > 0)
+		(void)snprintf(label, sizeof(label), "Out[%lld]:", (long long)show->number);
+	style_begin(out, &show->out, STYLE_OUT);
+	(void)buf_printf(out, "%s", label);
+	style_end(out, &show->out, STYLE_OUT);
 	(void)buf_printf(out, has_lines ? "\n" : " ");
+	return has_lines ? 0 : (int)strlen(label) + 1;
 }
 
 static bool put_table(
@@ -86,7 +92,7 @@ static bool put_table(
 	if (!table || !table_put(&text, table, &show->out, show->max_rows))
 		return false;
 	if (is_result)
-		put_out(out, &show->out, true);
+		(void)put_out(out, show, true);
 	(void)buf_append(out, buf_text(&text), text.len);
 	return true;
 }
@@ -101,7 +107,7 @@ static bool put_picture(
 		if (!is_text(picture))
 			continue;
 		if (is_result)
-			put_out(out, &show->out, true);
+			(void)put_out(out, show, true);
 		picture_put(out, mimes[i], json_object_get_string(picture),
 			(size_t)json_object_get_string_len(picture), &show->out,
 			show->interrupt_fd);
@@ -110,14 +116,26 @@ static bool put_picture(
 	return false;
 }
 
+/* At a prompt a value is read as its language writes it, as long as that is short. */
+static bool is_short_text(struct json_object *bundle, const struct show *show)
+{
+	struct json_object *plain = member(bundle, "text/plain");
+	if (show->number == 0 || !is_text(plain))
+		return false;
+	const char *text = json_object_get_string(plain);
+	return !strchr(text, '\n') &&
+	       text_put(NULL, text, strlen(text), LINE_COLUMNS) < show->out.columns - 10;
+}
+
 static bool put_json(struct buf *out, struct json_object *bundle, struct show *show, bool is_result)
 {
 	struct json_object *json = member(bundle, "application/json");
-	if (!json)
+	int column = 0;
+	if (!json || is_short_text(bundle, show))
 		return false;
 	if (is_result)
-		put_out(out, &show->out, false);
-	if (!json_view_put(out, json, &show->out, is_result ? (int)strlen("Out: ") : 0))
+		column = put_out(out, show, false);
+	if (!json_view_put(out, json, &show->out, column))
 		put_note(out, &show->out, "… more; --json has all of it");
 	return true;
 }
@@ -133,7 +151,7 @@ static bool put_plain(
 			continue;
 		const char *text = json_object_get_string(value);
 		if (is_result)
-			put_out(out, &show->out, strchr(text, '\n') != NULL);
+			(void)put_out(out, show, strchr(text, '\n') != NULL);
 		put_text(out, text, (size_t)json_object_get_string_len(value), &show->out);
 		return true;
 	}
@@ -145,7 +163,7 @@ static void put_kinds(
 {
 	int count = 0;
 	if (is_result)
-		put_out(out, &show->out, false);
+		(void)put_out(out, show, false);
 	style_begin(out, &show->out, STYLE_DIM);
 	(void)buf_printf(out, "[");
 	json_object_object_foreach(bundle, mime, value)
@@ -218,7 +236,7 @@ void show_values(struct show *show, const struct result *result)
 		auto_buf struct buf text = { 0 };
 		buf_init(&text, SHOWN_MAX);
 		put_value(&text, &result->outputs[i], show);
-		if (cli_write(show->out.fd, buf_text(&text), text.len, show->interrupt_fd) < 0)
+		if (io_write_until(show->out.fd, buf_text(&text), text.len, show->interrupt_fd) < 0)
 			return;
 	}
 }
@@ -386,8 +404,9 @@ void show_words(struct show *show, const struct result *result)
 	if (text.len == 0)
 		return;
 	if (show->is_midline && term->is_terminal)
-		(void)cli_write(term->fd, "\n", 1, show->interrupt_fd);
-	(void)cli_write(term->fd, buf_text(&text), text.len, show->interrupt_fd);
+		(void)io_write_until(term->fd, "\n", 1, show->interrupt_fd);
+	show->is_midline = false;
+	(void)io_write_until(term->fd, buf_text(&text), text.len, show->interrupt_fd);
 }
 
 static void note_cut(struct result *result, const struct captured *captured, const char *name)

@@ -11,6 +11,7 @@ struct show {
 	bool is_snippet;  /* code typed in, whose last value somebody waits for; not a file */
 	bool is_midline;  /* the last output on the terminal left its line open */
 	int interrupt_fd; /* -1: none */
+	int64_t number;   /* of the execution, where many are shown one after the other; 0: none */
 };
 
 /* The rich values, on stdout, when somebody looks at it. */

@@ -52,6 +52,7 @@ static const char *const styles[STYLE_COUNT] = {
 	[STYLE_NUMBER]   = "36",
 	[STYLE_COMMENT]  = "2",
 	[STYLE_KEY]      = "34",
+	[STYLE_CHOSEN]   = "7",
 };
 
 /* What the environment tells; the first row that fits counts. `value` NULL: being set is enough. */
@@ -106,7 +107,7 @@ static int within(long value, int low, int high, int otherwise)
 	return value < low ? low : value > high ? high : (int)value;
 }
 
-static void look_size(struct term *term)
+void term_measure(struct term *term)
 {
 	struct winsize size = { 0 };
 	const char *columns = getenv("COLUMNS");
@@ -129,7 +130,7 @@ void term_look(struct term *term, int fd, enum colour_wish wish)
 	if (wish == COLOUR_ALWAYS ||
 		(wish == COLOUR_AUTO && term->is_terminal && !term->is_dumb && !is_set("NO_COLOR")))
 		term->depth = look_depth();
-	look_size(term);
+	term_measure(term);
 }
 
 void style_begin(struct buf *out, const struct term *term, enum style style)

@@ -31,6 +31,9 @@ struct term {
 /* Looks at `fd` and the environment. --color always makes any descriptor rich. */
 void term_look(struct term *term, int fd, enum colour_wish wish);
 
+/* Its size, which may have changed. */
+void term_measure(struct term *term);
+
 /* How pictures can be shown: from the environment or, when that does not tell, by asking the
  * terminal once and waiting a moment for its answer. */
 enum term_pictures term_pictures(struct term *term);
@@ -45,6 +48,7 @@ enum style {
 	STYLE_BOLD, STYLE_DIM, STYLE_ERROR, STYLE_HINT, STYLE_LINK, STYLE_OUT,	/* our own words */
 	STYLE_KEYWORD, STYLE_CONSTANT, STYLE_STRING, STYLE_NUMBER, STYLE_COMMENT, /* code and JSON */
 	STYLE_KEY,
+	STYLE_CHOSEN,	/* of several */
 	STYLE_COUNT,
 };
 /* clang-format on */

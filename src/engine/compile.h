@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens before the code itself runs: preparing a language, compiling the code. */
+/* What happens before the code itself runs: preparing a language, looking at the code, compiling
+ * it. */
 #pragma once
 
 #include "engine/engine.h"
@@ -15,6 +16,11 @@ struct compiling {
 	size_t code_len;
 	const struct engine_wishes *wishes;
 };
+
+/* Has the code analysed, in a cell of its own that has the walls of the run's, where the language
+ * has an analysis. What that cell was is in `result`. -1: it could not be done. */
+int check(const struct compiling *checking, struct guard_report *report, struct result *result,
+	struct err *err);
 
 struct build;
 

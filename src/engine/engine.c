@@ -17,6 +17,7 @@
 #include "engine/stand.h"
 #include "model/units.h"
 #include "provider/provider.h"
+#include "store/store.h"
 
 /* What a spec turns into on its way to a task. */
 struct making {
@@ -24,6 +25,7 @@ struct making {
 	struct language loaded;
 	struct strings argv;
 	struct buf code;
+	bool has_code; /* it was read */
 	char *program; /* owned */
 	char *file;    /* owned; the program as an argument */
 	char *runtime; /* owned; shown at RUNTIME_DIR, or NULL */
@@ -137,7 +139,8 @@ static int check_root(const struct spec *spec, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "--rootfs: open '%s'", spec->rootfs) : 0;
 }
 
-static int make_from_language(struct spec *spec, const struct engine_wishes *wishes,
+/* The language of the code, and what is to be had for it here. */
+static int make_language(struct spec *spec, const struct engine_wishes *wishes,
 	struct making *making, struct result *result, struct err *err)
 {
 	TRY(choose_language(spec, wishes, making, err));
@@ -153,7 +156,15 @@ static int make_from_language(struct spec *spec, const struct engine_wishes *wis
 			making->language->name, missing, spec->rootfs,
 			making->language->package ? making->language->package
 						  : making->language->name);
+	return 0;
+}
+
+static int make_from_language(struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct result *result, struct err *err)
+{
+	TRY(make_language(spec, wishes, making, result, err));
 	TRY(read_code(spec, &making->code, err));
+	making->has_code = true;
 	name_program(spec, making);
 	fill_argv(spec, making);
 	return 0;
@@ -169,8 +180,21 @@ static int make_from_exec(const struct spec *spec, struct making *making)
 /* What the runner says becomes part of the result, and an event for who follows the run. */
 struct hearing {
 	struct channel channel;
+	struct guard_report *report; /* NULL: none is expected, or it is too late for one */
 	const struct outlet *outlet;
 };
+
+/* The code runs by now and may say it as well: so it counts for nothing else. */
+static void note_refused(struct result *result, const char *module)
+{
+	struct strings *names = &result->blocked_imports;
+	if (!module || names->count >= LIMIT_WARNINGS)
+		return;
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i], module) == 0)
+			return;
+	strings_add(names, module);
+}
 
 static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
 {
@@ -180,12 +204,31 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	struct err err = { 0 };
 	if (channel_take(&hearing->channel, data, len, &message, &err) < 0)
 		return (struct heard){ .is_nonsense = true };
+	if (message.kind == MESSAGE_REPORT) {
+		if (!hearing->report) { /* only the runner speaks before the code does */
+			message_done(&message);
+			return (struct heard){ .is_nonsense = true };
+		}
+		guard_report_take(hearing->report, &message);
+	}
+	hearing->report = NULL;
 	if (message_is_event(&message) && hearing->outlet->announce)
 		hearing->outlet->announce(hearing->outlet->context, &message, pending);
+	if (message.kind == MESSAGE_REFUSED)
+		note_refused(hearing->channel.result, message_refused_module(&message));
 	heard.is_done = message.kind == MESSAGE_DONE;
 	heard.exit_code = heard.is_done ? message_exit_code(&message) : 0;
 	message_done(&message);
 	return heard;
+}
+
+/* A runner that had nothing to say about code that it ran found nothing. */
+static void apply_guard(struct guard_report *guard, const struct spec *spec, struct result *result)
+{
+	guard->is_analysed |=
+		result->error.kind[0] == '\0' || strcmp(result->error.kind, "syntax") != 0;
+	guard_apply(guard, spec, result);
+	guard_apply_end(spec, result);
 }
 
 static bool needs_full_proc(const struct spec *spec, const struct language *language)
@@ -197,7 +240,13 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct making *making, struct result *result, struct report *report,
 	struct engine_rest *rest, struct err *err)
 {
-	struct hearing hearing = { .channel = { .result = result }, .outlet = &wishes->outlet };
+	struct guard_report guard = { 0 };
+	bool is_guarded = making->language->is_guarded && spec->profile != PROFILE_TRUSTED;
+	bool is_told = making->language->is_guarded && !guard_is_default(spec);
+	auto_free char *policy = is_told ? guard_policy(spec) : NULL;
+	struct hearing hearing = { .channel = { .result = result },
+		.report = is_guarded ? &guard : NULL,
+		.outlet = &wishes->outlet };
 	const struct task task = {
 		.spec = spec,
 		.argv = &making->argv,
@@ -209,6 +258,7 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.code_len = making->code.len,
 		.needs_full_proc = needs_full_proc(spec, making->language),
 		.outlet = wishes->outlet,
+		.policy = policy,
 		.ear = { .hear = making->language->has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
@@ -217,11 +267,56 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		spec->interpreter = making->argv.items[0];
 	TRY(provider_find(spec->provider, &rest->provider, err));
 	TRY(rest->provider->open(spec, making->runtime, &rest->handle, err));
-	TRY(rest->provider->run(rest->handle, &task, result, report, err));
+	int r = rest->provider->run(rest->handle, &task, result, report, err);
+	if (r == 0 && is_guarded)
+		apply_guard(&guard, spec, result);
+	guard_report_done(&guard);
+	TRY(r);
 	channel_end(&hearing.channel);
 	if (result->status == STATUS_OK)
 		failure_done(&result->error); /* a runner's word against its own exit status */
 	return 0;
+}
+
+static struct compiling compiling_of(
+	const struct spec *spec, const struct engine_wishes *wishes, const struct making *making)
+{
+	return (struct compiling){ .spec = spec,
+		.language = making->language,
+		.runtime = making->runtime,
+		.program = making->program,
+		.file = making->file,
+		.code = buf_text(&making->code),
+		.code_len = making->code.len,
+		.wishes = wishes };
+}
+
+/* Where the runner does not look at the code itself, and the policy can refuse it, it is looked at
+ * first. True in *ret_is_over: it must not run. */
+static int check_first(struct spec *spec, const struct engine_wishes *wishes,
+	const struct making *making, struct result *result, bool *ret_is_over, struct err *err)
+{
+	struct guard_report guard = { 0 };
+	const struct compiling checking = compiling_of(spec, wishes, making);
+	if (!guard_is_binding(spec) || making->language->is_guarded)
+		return 0;
+	if (making->language->check.count == 0) {
+		if (spec->profile != PROFILE_STRICT)
+			return 0;
+		auto_free char *what = xasprintf("%s is not analysed", making->language->title);
+		guard_refuse(result, what);
+		*ret_is_over = true;
+		return 0;
+	}
+	struct result looked;
+	result_init(&looked);
+	int r = check(&checking, &guard, &looked, err);
+	if (r == 0)
+		guard_apply(&guard, spec, result);
+	*ret_is_over = result->status == STATUS_REFUSED;
+	result_done(&looked);
+	guard_report_done(&guard);
+	return r;
 }
 
 /* Compiles first where the language wants it. True in *ret_is_over: the compiler had the last
@@ -235,14 +330,7 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 		making->code.len, &making->stand, err));
 	if (making->language->compile.count == 0)
 		return 0;
-	const struct compiling compiling = { .spec = spec,
-		.language = making->language,
-		.runtime = making->runtime,
-		.program = making->program,
-		.file = making->file,
-		.code = buf_text(&making->code),
-		.code_len = making->code.len,
-		.wishes = wishes };
+	const struct compiling compiling = compiling_of(spec, wishes, making);
 	TRY(compile(&compiling, result, report, &making->build_fd, &rest->fresh, err));
 	*ret_is_over = making->build_fd < 0;
 	hide_runtime(making);
@@ -275,6 +363,24 @@ static void making_done(struct making *making)
 	own_close(&making->build_fd);
 }
 
+static void tell_failure(struct result *result, const struct err *err)
+{
+	result->status = err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
+	result->exit_code = EXIT_COULD_NOT_RUN;
+	result_set_error(result, "setup", "%s", err->text);
+}
+
+/* Whatever became of a run, it is recorded before anybody hears of it. */
+static int record_made(struct spec *spec, const struct engine_wishes *wishes,
+	const struct making *making, struct result *result, struct engine_rest *rest,
+	struct err *err)
+{
+	const struct engine_code code = { .text = making->has_code ? buf_text(&making->code) : NULL,
+		.len = making->has_code ? making->code.len : 0,
+		.token = wishes->token };
+	return engine_record(spec, &code, result, &rest->unrecorded, err);
+}
+
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err)
 {
@@ -283,26 +389,54 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	bool is_exec = spec->exec.count > 0;
 	int r = spec_check(spec, err);
 	if (r == 0)
+		r = audit_prepare(spec, err);
+	bool is_recorded = r == 0; /* settings that make no sense are no run, as a bad option */
+	if (r == 0)
 		r = check_root(spec, err);
 	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, wishes, &making, result, err);
+	if (r == 0 && is_exec && spec->profile == PROFILE_STRICT) {
+		guard_refuse(result, "a program of the cell is not analysed");
+		is_over = true;
+	}
 	if (r == 0 && !is_exec)
+		r = check_first(spec, wishes, &making, result, &is_over, err);
+	if (r == 0 && !is_exec && !is_over)
 		r = make_binary(spec, wishes, &making, result, report, rest, &is_over, err);
 	if (r == 0 && !is_over)
 		r = run_made(spec, wishes, &making, result, report, rest, err);
 	if (r < 0) {
-		result->status =
-			err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
-		result->exit_code = EXIT_COULD_NOT_RUN;
-		result_set_error(result, "setup", "%s", err->text);
+		tell_failure(result, err);
 	} else {
-		if (!is_over)
+		if (!is_over && result->status != STATUS_REFUSED)
 			explain_made(spec, &making, result);
 		if (!is_exec && wishes->wants_version)
 			(void)engine_version(making.language, spec, result->language_version,
 				sizeof(result->language_version));
 	}
+	if (is_recorded && record_made(spec, wishes, &making, result, rest, err) < 0) {
+		tell_failure(result, err);
+		r = -1;
+	}
+	making_done(&making);
+	return r;
+}
+
+int engine_check(struct spec *spec, int interrupt_fd, struct guard_report *report,
+	struct result *result, struct err *err)
+{
+	const struct engine_wishes wishes = { .interrupt_fd = interrupt_fd,
+		.outlet = { .fds = { -1, -1 } } };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
+	int r = spec_check(spec, err);
+	if (r == 0)
+		r = check_root(spec, err);
+	if (r == 0)
+		r = make_from_language(spec, &wishes, &making, result, err);
+	const struct compiling checking = compiling_of(spec, &wishes, &making);
+	if (r == 0 && making.language->check.count > 0 && spec->profile != PROFILE_TRUSTED)
+		r = check(&checking, report, result, err);
 	making_done(&making);
 	return r;
 }
@@ -333,6 +467,77 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 	making_done(&making);
 	result_done(&result);
 	return r;
+}
+
+/* A guest is a session's as well; a runner that was started to wait for a run is not. */
+static int make_session(
+	struct spec *spec, struct making *making, struct engine_session *session, struct err *err)
+{
+	const struct engine_wishes wishes = { .interrupt_fd = -1, .outlet = { .fds = { -1, -1 } } };
+	struct result result;
+	const struct places places = { .runtime = RUNTIME_DIR };
+	const struct language *language = making->language; /* without a memory it stays there */
+	result_init(&result);
+	int r = make_language(spec, &wishes, making, &result, err);
+	result_done(&result);
+	TRY(r);
+	if (language->session.count == 0)
+		return err_set(err, ERR_INVALID,
+			"there are no sessions for %s; hotcell run executes it", language->name);
+	if (language->dir)
+		making->runtime = xstrdup(language->dir);
+	TRY(stand_choose(language, spec, making->runtime, "", 0, &making->stand, err));
+	if (making->stand.form == FORM_STARTED)
+		stand_done(&making->stand);
+	(void)snprintf(session->language, sizeof(session->language), "%.31s", language->name);
+	session->points = language->points ? xstrdup(language->points) : NULL;
+	language_fill(&language->session, &places, &session->argv);
+	if (spec->commands.count > 0 &&
+		strncmp(session->argv.items[0], RUNTIME_DIR, strlen(RUNTIME_DIR)) == 0)
+		return err_set(err, ERR_INVALID,
+			"--commands: has no meaning for a session of %s, which a program of ours "
+			"starts",
+			language->name);
+	const struct policy policy = { .spec = *spec,
+		.runtime = making->runtime,
+		.form = making->stand.form,
+		.standing = making->stand.argv,
+		.interpreter = spec->commands.count > 0 ? session->argv.items[0] : NULL,
+		.has_full_proc = needs_full_proc(spec, language) };
+	session->policy = policy_to_json(&policy);
+	return session->policy ? 0 : err_set(err, ERR_INVALID, "a path of the policy is not UTF-8");
+}
+
+int engine_session(struct spec *spec, struct engine_session *ret_session, struct err *err)
+{
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
+	*ret_session = (struct engine_session){ 0 };
+	int r = check_root(spec, err);
+	if (r == 0)
+		r = make_session(spec, &making, ret_session, err);
+	making_done(&making);
+	if (r < 0)
+		engine_session_done(ret_session);
+	return r;
+}
+
+void engine_session_done(struct engine_session *session)
+{
+	free(session->policy);
+	free(session->points);
+	strings_done(&session->argv);
+	*session = (struct engine_session){ 0 };
+}
+
+void engine_explain(const struct spec *spec, const char *name, const char *code, size_t code_len,
+	struct result *result)
+{
+	const struct analysis_input input = { .language = result->language,
+		.program = name,
+		.code = code,
+		.code_len = code_len,
+		.spec = spec };
+	explain(&input, result);
 }
 
 void engine_clean(struct engine_rest *rest)

@@ -180,5 +180,6 @@ int python_choose(struct spec *spec, struct language *language, struct err *err)
 	replace_first(&language->argv, program);
 	replace_first(&language->guest, program);
 	replace_first(&language->version, program);
+	replace_first(&language->check, program);
 	return 0;
 }

@@ -34,6 +34,28 @@ bool interpreter_wants_rehearsal(void);
 
 /* Whether a fork that happens now is one of ours. */
 bool interpreter_is_forking(void);
+void interpreter_set_copying(bool is_copying);
+
+/* What a copy of a session needs to be reached. */
+struct copy_line {
+	int fd;           /* its line, which stays the caller's */
+	int place;        /* where the line is to be in the copy: in place of the original's */
+	const char *word; /* the first that it says */
+	size_t word_len;
+};
+
+/* Makes a copy of this process, which must have one thread: its pid here; less: it could not be
+ * made. In the copy, 0, once somebody speaks to it. The copy's parent is ours. */
+pid_t interpreter_copy(
+	const struct copy_line *line, const struct fork_hooks *hooks, struct err *err);
+
+/* Whether this process had a child that it has buried. */
+bool interpreter_had_children(void);
+
+/* The next mapping from *address on that is shared and writable: 1, and its name, which is empty
+ * when it has none; 0: there is none; less: an errno, the kernel cannot tell. `maps_fd` is
+ * /proc/self/maps. */
+int interpreter_next_shared(int maps_fd, uint64_t *address, char *name, uint32_t name_size);
 
 /* What a payload finds when it begins. */
 struct arrival {

@@ -4,8 +4,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "interpreter/holes.h"
@@ -45,11 +47,12 @@ static PyObject *list_of(char **strings)
 	return list;
 }
 
+static const struct fork_hooks hooks = { PyOS_BeforeFork, PyOS_AfterFork_Parent,
+	PyOS_AfterFork_Child };
+
 /* Whoever gets here again in the interpreter has nobody left to serve. */
 static PyObject *serve(PyObject *module, PyObject *args)
 {
-	static const struct fork_hooks hooks = { PyOS_BeforeFork, PyOS_AfterFork_Parent,
-		PyOS_AfterFork_Child };
 	struct err err = { 0 };
 	const char *code = NULL;
 	int fd = -1;
@@ -180,6 +183,53 @@ static PyObject *refuse(PyObject *module, PyObject *args)
 	_exit(1);
 }
 
+static PyObject *copy(PyObject *module, PyObject *args)
+{
+	struct err err = { 0 };
+	struct copy_line line = { 0 };
+	Py_ssize_t len = 0;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "iiy#", &line.fd, &line.place, &line.word, &len))
+		return NULL;
+	line.word_len = (size_t)len;
+	interpreter_set_copying(true);
+	pid_t pid = interpreter_copy(&line, &hooks, &err);
+	interpreter_set_copying(false);
+	return pid < 0 ? fail(&err) : PyLong_FromLong(pid);
+}
+
+static PyObject *had_children(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyBool_FromLong(interpreter_had_children());
+}
+
+/* None when the kernel cannot tell. */
+static PyObject *list_shared(PyObject *module, PyObject *unused)
+{
+	char name[4096];
+	uint64_t address = 0;
+	int r = -1;
+	(void)module;
+	(void)unused;
+	auto_fd int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	PyObject *list = PyList_New(0);
+	while (list && fd >= 0 &&
+		(r = interpreter_next_shared(fd, &address, name, sizeof(name))) > 0) {
+		PyObject *item = PyUnicode_DecodeFSDefault(name);
+		if (!item || PyList_Append(list, item) < 0)
+			Py_CLEAR(list);
+		Py_XDECREF(item);
+	}
+	if (list && r < 0) {
+		Py_CLEAR(list);
+		Py_INCREF(Py_None);
+		return Py_None;
+	}
+	return list;
+}
+
 static PyMethodDef methods[] = {
 	{ "enter", enter, METH_VARARGS, "enter(fd): wait for the template and go into it" },
 	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
@@ -192,6 +242,11 @@ static PyMethodDef methods[] = {
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
+	{ "copy", copy, METH_VARARGS,
+		"copy(line, place, word) -> pid of the copy; 0 in it, once it is called" },
+	{ "had_children", had_children, METH_NOARGS, "had_children() -> bool" },
+	{ "list_shared", list_shared, METH_NOARGS,
+		"list_shared() -> names of mappings that are shared and writable, or None" },
 	{ "arrive", arrive, METH_NOARGS,
 		"arrive() -> (argv, env, source, channel, inode, pid, has_piped_input, is_alone): "
 		"wait "

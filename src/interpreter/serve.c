@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,30 +44,9 @@ static struct {
 	struct template_page *template;
 	struct raising raising; /* in a guest, until it has its job */
 	bool is_settled;        /* a guest that has it */
-	void *tid_at;           /* where libc keeps the thread's id */
-	void *robust_list;      /* and its list of locks to give back */
-	size_t robust_size;
+	bool is_copying;        /* a fork that happens now makes a copy of a session */
+	struct thread_note thread;
 } self;
-
-/* What libc told the kernel about its only thread, which a clone that libc does not know of
- * would lose. */
-static int note_thread(struct err *err)
-{
-	if (prctl(PR_GET_TID_ADDRESS, &self.tid_at, 0, 0, 0) < 0 ||
-		syscall(SYS_get_robust_list, 0, &self.robust_list, &self.robust_size) < 0)
-		return err_sys(err, errno, "ask what the kernel knows of this thread");
-	return 0;
-}
-
-static void restore_thread(void)
-{
-	enum { RSEQ_SIZE = 32 }; /* of the first version: every later one accepts it */
-	if (self.robust_list)
-		(void)syscall(SYS_set_robust_list, self.robust_list, self.robust_size);
-	if (__rseq_size > 0)
-		(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset,
-			RSEQ_SIZE, 0, RSEQ_SIG);
-}
 
 /* Whoever waits is told why it is in vain. */
 static int refuse(struct report *report, const struct err *err)
@@ -85,7 +63,7 @@ static int enter(struct template_page *template, int owner_pidfd, struct err *er
 	int r = owner_pidfd >= 0 ? jail_join_zygote(owner_pidfd) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "enter the zygote's user namespace");
-	TRY(note_thread(err));
+	TRY(thread_note_take(&self.thread, err));
 	TRY(zygote_raise_template(template, origin, err));
 	r = jail_seclude();
 	return r < 0 ? err_sys(err, -r, "seclude the interpreter") : 0;
@@ -149,7 +127,7 @@ static pid_t clone_guest(const struct guest_request *request)
 {
 	struct clone_args args = {
 		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
-		.child_tid = (uint64_t)(uintptr_t)self.tid_at,
+		.child_tid = (uint64_t)(uintptr_t)self.thread.tid_at,
 		.exit_signal = SIGCHLD,
 	};
 	struct stat st;
@@ -225,7 +203,7 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	if (!raising->page)
 		return -1;
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
-	restore_thread();
+	thread_note_restore(&self.thread);
 	if (take_place(raising, request, &err) < 0)
 		return refuse(&raising->page->report, &err);
 	/* the number stays taken until the program's own descriptors are placed */
@@ -248,7 +226,12 @@ bool interpreter_wants_rehearsal(void)
 
 bool interpreter_is_forking(void)
 {
-	return !self.is_settled;
+	return !self.is_settled || self.is_copying;
+}
+
+void interpreter_set_copying(bool is_copying)
+{
+	self.is_copying = is_copying;
 }
 
 int guest_take_job(struct job *ret_job)
@@ -305,7 +288,7 @@ static int try_out(const char *code, const struct fork_hooks *hooks)
 		pid = clone_guest(&nowhere);
 		if (pid == 0) {
 			hooks->after_in_child();
-			restore_thread();
+			thread_note_restore(&self.thread);
 			self.raising = (struct raising){ .page = page_of_trial(),
 				.fds[CELL_FD_GATE] = trial.gate_fds[1] };
 			return 0;

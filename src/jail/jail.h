@@ -144,10 +144,20 @@ struct report {
 	int32_t guest_pid; /* of a payload init did not fork, in the cell; 0: not there yet */
 };
 
+enum { LIMIT_WATCHED = 96 };
+
+/* What the keeper of a session tells its init, at any time: the only process of the cell that still
+ * has the page then. */
+struct orders {
+	uint32_t is_session; /* init stays when its payload ends, for as long as anybody is left */
+	int32_t watched[LIMIT_WATCHED]; /* pids in the cell whose end init tells; 0: none */
+};
+
 /* What supervisor, zygote and cell share. Small: every cell has its own. */
 struct cell_page {
 	struct plan plan;
 	struct report report;
+	struct orders orders;
 };
 
 /* What a zygote's cells have in common; the zygote keeps it mapped. */
@@ -250,13 +260,15 @@ struct raising {
 enum init_kind {
 	INIT_NONE = 0,
 	INIT_WORKSPACE, /* with a descriptor of the workspace */
-	INIT_ENDED,     /* the payload ended: the rest is filled in */
+	INIT_ENDED,     /* the payload ended, or in a session one that is watched: the rest is
+			 * filled in */
 	INIT_KIND_COUNT,
 };
 
 struct init_message {
 	enum init_kind kind;
 	int32_t wait_status;
+	int32_t pid; /* whose, in the cell */
 	int64_t cpu_us;
 	int64_t max_rss_kb;
 	int64_t read_bytes;

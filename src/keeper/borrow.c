@@ -84,7 +84,8 @@ static struct keeper *get_ready(const struct policy *policy, const struct task *
 		return NULL;
 	struct keeper *keeper = keeper_for_loan(MODE_NONE, &policy->spec);
 	keeper->parked = cell_new(keeper, &policy->spec, policy->has_full_proc, policy->form);
-	if (cell_make_delivery(keeper->parked, task, &err) == 0)
+	keeper->parked->task = task;
+	if (cell_make_delivery(keeper->parked, &err) == 0)
 		return keeper;
 	keeper_close(keeper);
 	return NULL;

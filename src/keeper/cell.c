@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/build.h"
+#include "keeper/line.h"
 #include "wire/json.h"
 
 /* A chunk of output, or one message of a runner, each in its longest writing. */
@@ -63,7 +64,7 @@ struct cell *cell_new(
 	return cell;
 }
 
-static void assign(struct cell *cell, const struct task *task, struct result *result)
+void cell_assign(struct cell *cell, const struct task *task, struct result *result)
 {
 	cell->task = task;
 	cell->result = result;
@@ -262,8 +263,9 @@ static int open_stdin_source(struct cell *cell, const char *path, struct err *er
 	return 0;
 }
 
-static int open_stdin(struct cell *cell, const char *path, struct err *err)
+static int open_stdin(struct cell *cell, struct err *err)
 {
+	const char *path = cell->task->spec->stdin_path;
 	if (!path) {
 		cell->delivery[GATE_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return cell->delivery[GATE_FD_STDIN] < 0 ? err_sys(err, errno, "open /dev/null")
@@ -293,12 +295,19 @@ static int make_pair(int type, int *ret_ours, int *ret_theirs, struct err *err)
 	return 0;
 }
 
-int cell_make_delivery(struct cell *cell, const struct task *task, struct err *err)
+/* It lies in the channel when the runner begins, which need not wait for it. */
+static int tell_policy(struct cell *cell, struct err *err)
 {
+	auto_free char *text = xasprintf("{\"guard\":%s}", cell->task->policy);
+	int r = frame_write(cell->channel_fd, text, strlen(text));
+	return r < 0 ? err_sys(err, -r, "tell the runner the policy of the guard") : 0;
+}
+
+int cell_make_streams(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
 	int *stdio = &cell->delivery[GATE_FD_STDIN];
-	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
-		&cell->delivery[GATE_FD_JOB], err));
-	TRY(open_stdin(cell, task->spec->stdin_path, err));
+	TRY(open_stdin(cell, err));
 	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
 	if (!task->is_build)
 		TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
@@ -308,7 +317,16 @@ int cell_make_delivery(struct cell *cell, const struct task *task, struct err *e
 		return err_sys(err, errno, "share a pipe");
 	if (!task->ear.hear)
 		return 0;
-	return make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err);
+	TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
+	return task->policy ? tell_policy(cell, err) : 0;
+}
+
+int cell_make_delivery(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
+	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
+		&cell->delivery[GATE_FD_JOB], err));
+	return cell_make_streams(cell, err);
 }
 
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
@@ -321,6 +339,23 @@ int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
 	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
 	TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
 	return cell_open_gate(cell, err);
+}
+
+int cell_start_session(struct cell *cell, const struct strings *argv, const struct strings *env,
+	int *ret_line_fd, struct err *err)
+{
+	int *stdio = &cell->delivery[GATE_FD_STDIN];
+	TRY(make_job(argv, env, &cell->delivery[GATE_FD_JOB], err));
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+		stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (stdio[i] < 0)
+			return err_sys(err, errno, "open /dev/null");
+	}
+	__atomic_store_n(&cell->page->orders.is_session, 1, __ATOMIC_RELEASE);
+	TRY(line_make(&cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
+	int r = cell_open_gate(cell, err);
+	*ret_line_fd = take_fd(&cell->channel_fd);
+	return r;
 }
 
 static struct json_object *list_of(const struct strings *strings)
@@ -341,6 +376,8 @@ int cell_send_job(struct cell *cell, struct err *err)
 	json_put(run, "env", list_of(&env));
 	json_put(run, "cwd", json_new_string(HOME));
 	json_put(message, "run", run);
+	if (cell->task->policy)
+		json_put(message, "guard", json_tokener_parse(cell->task->policy));
 	strings_done(&env);
 	auto_free char *text = json_print(message, false);
 	cell->started_us = clock_us();
@@ -438,7 +475,7 @@ int cell_raise(struct cell *cell, struct err *err)
 	if (zygote->pidfd < 0) {
 		TRY(take_init(cell, &sock, err));
 		TRY(send_raise(cell, page_fd, sock, err));
-		if (cell->keeper->is_lender)
+		if (cell->keeper->is_resident)
 			cell->page_fd = take_fd(&page_fd);
 		return 0;
 	}
@@ -478,7 +515,7 @@ static int feed(struct cell *cell, struct err *err)
 }
 
 /* The template's steps were written on its own page, the cell's on this one. */
-static void join_reports(const struct cell *cell, struct report *report)
+void cell_report(const struct cell *cell, struct report *report)
 {
 	const struct report *template = &cell->keeper->base->report;
 	if (!cell->page)
@@ -494,11 +531,6 @@ static void join_reports(const struct cell *cell, struct report *report)
 		report->failed = template->failed;
 		memcpy(report->failed_text, template->failed_text, sizeof(report->failed_text));
 	}
-}
-
-void cell_join_reports(const struct cell *cell)
-{
-	join_reports(cell, &cell->page->report);
 }
 
 static int finish(struct cell *cell, struct err *err)
@@ -522,12 +554,12 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	if (r == 0 && cell->walls.form == FORM_STARTED)
 		r = fill_stdin(cell, err);
 	else if (r == 0 && cell->delivery[GATE_FD_JOB] < 0)
-		r = cell_make_delivery(cell, cell->task, err);
+		r = cell_make_delivery(cell, err);
 	if (r == 0)
 		r = feed(cell, err);
 	if (r == 0)
 		r = cell_supervise(cell, err);
-	join_reports(cell, report);
+	cell_report(cell, report);
 	TRY(r);
 	cell_describe(cell, report);
 	if (cell->exec_errno != 0)
@@ -602,7 +634,7 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	if (!keeper->last)
 		return err_set(err, ERR_BROKEN, "a borrowed cell is for one run");
 	result->is_warm = keeper->last->page != NULL && (keeper->loan_fd < 0 || keeper->is_warm);
-	assign(keeper->last, task, result);
+	cell_assign(keeper->last, task, result);
 	if (task->outlet.begun)
 		task->outlet.begun(task->outlet.context);
 	result->runtime = "local";

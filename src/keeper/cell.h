@@ -63,12 +63,26 @@ struct walls {
 	enum cell_form form;
 };
 
+/* A turn of ours in a session's cell. */
+struct turn {
+	int fd; /* borrowed; to the keeper */
+	struct buf *frames;
+	size_t said; /* of the frames, so far */
+	struct turn_end end;
+	int wait_status;
+	bool is_oom;
+	bool is_over;                /* the keeper says so */
+	struct cgroup_usage earlier; /* before the turn */
+	int64_t next_sample_us;
+};
+
 /* Neither on the stack nor cleared: a page that is not touched costs nothing. */
 enum { CELL_CHUNK = 65536, STDIN_CHUNK = 16384 };
 
 struct cell {
 	struct walls walls;
 	const struct task *task; /* NULL while it is parked */
+	struct turn *turn;       /* borrowed; NULL: not a session's cell */
 	struct keeper *keeper;
 	struct result *result;
 	struct cell_page *page; /* owned */
@@ -125,15 +139,16 @@ struct cell *cell_new(
 	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, enum cell_form form);
 int cell_raise(struct cell *cell, struct err *err);
 
-/* cell.c: what the program will be given, ready to go through the gate of a cell that need not be
- * there yet. */
-int cell_make_delivery(struct cell *cell, const struct task *task, struct err *err);
+/* cell.c: what the program of its task will be given, ready to go through the gate of a cell that
+ * need not be there yet. */
+int cell_make_delivery(struct cell *cell, struct err *err);
 
 /* cell.c: executes a program in a cell that is being raised, which will wait for its job. */
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err);
 
-/* cell.c: what raising the template came to is told on the cell's page too, for who borrows it. */
-void cell_join_reports(const struct cell *cell);
+/* cell.c: the same for a session's, whose end of the line is the cell's; ours is the caller's. */
+int cell_start_session(struct cell *cell, const struct strings *argv, const struct strings *env,
+	int *ret_line_fd, struct err *err);
 
 /* cell.c: gives such a program its job. */
 int cell_send_job(struct cell *cell, struct err *err);
@@ -141,12 +156,31 @@ int cell_send_job(struct cell *cell, struct err *err);
 /* supervise.c: from the gate's GO to the death of the cell's last process. */
 int cell_supervise(struct cell *cell, struct err *err);
 
+/* supervise.c: one round of the watch: waits until something happens, and sees to it. */
+int cell_watch(struct cell *cell, struct err *err);
+
+/* supervise.c: takes what is left in pipes and channel. */
+void cell_drain(struct cell *cell);
+
+/* turn.c: hears the keeper of a session, and says the next part of what its runner is to hear. */
+void turn_hear(struct cell *cell);
+void turn_say(struct cell *cell);
+
+/* cell.c: makes streams and channel; the program's ends are in cell->delivery. */
+int cell_make_streams(struct cell *cell, struct err *err);
+void cell_assign(struct cell *cell, const struct task *task, struct result *result);
+void cell_report(const struct cell *cell, struct report *report);
+
 /* supervise.c: sends what is to be delivered. The gate opens in advance: the payload passes it once
  * its own walls and init's are up. */
 int cell_open_gate(struct cell *cell, struct err *err);
 
 /* supervise.c: from now on the cell's end does not take its mounts down, which takes long. */
 void cell_hold_mounts(struct cell *cell);
+
+/* supervise.c: hear one message, of the cell's init and of its payload at the gate. */
+void cell_hear_init(struct cell *cell);
+void cell_hear_gate(struct cell *cell);
 
 /* supervise.c: takes what a parked cell said so far. False: nothing. */
 bool cell_collect(struct cell *cell);

@@ -278,6 +278,14 @@ static void close_gauges(struct cgroup *group)
 		own_close(&group->gauge_fds[i]);
 }
 
+/* v2 keeps the peak of each reader apart, but only for as long as that has the file open. */
+void cgroup_reset_peak(const struct cgroup *group)
+{
+	int memory_fd = dir_of(group, CGROUP_MEMORY);
+	if (group->site->kind == CGROUP_V1 && memory_fd >= 0)
+		(void)io_write_at(memory_fd, "memory.max_usage_in_bytes", "0");
+}
+
 void cgroup_let_go(struct cgroup *group)
 {
 	close_gauges(group);

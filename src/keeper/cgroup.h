@@ -81,6 +81,7 @@ struct cgroup_usage {
  * for. NULL: everything is. */
 void cgroup_read(
 	const struct cgroup *group, const struct cgroup_limits *limits, struct cgroup_usage *usage);
+void cgroup_reset_peak(const struct cgroup *group); /* of memory, where that can be had */
 int64_t cgroup_cpu_us(const struct cgroup *group);
 int64_t cgroup_memory(const struct cgroup *group); /* now, in bytes; -1: not known */
 int64_t cgroup_pids_peak(const struct cgroup *group);

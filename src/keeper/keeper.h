@@ -50,6 +50,8 @@ struct heard {
 	bool is_nonsense; /* the runner is not heard any more */
 	bool is_done;     /* the program has ended, with this exit code */
 	int exit_code;
+	bool is_interrupted; /* because somebody interrupted it */
+	int64_t waited_us;   /* for a person: the deadline does not count it */
 };
 
 /* Who hears what the cell's runner says. `hear` gets one message; what it appends to `pending`
@@ -78,13 +80,25 @@ struct task {
 	enum cell_form form;            /* of the cell it is meant for */
 	const struct strings *standing; /* and what stands ready in it; NULL: nothing */
 	struct outlet outlet;
-	struct ear ear;   /* without hear() the program gets no channel */
-	bool is_build;    /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
-	const int *build; /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
-	int interrupt_fd; /* readable: end the run as interrupted; -1: none */
+	struct ear ear;     /* without hear() the program gets no channel */
+	const char *policy; /* what the runner is told of the guard, as JSON; NULL: nothing */
+	bool is_build;      /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
+	const int *build;   /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
+	int interrupt_fd;   /* readable: end the run as interrupted; -1: none */
+	/* Asked when it is readable, where more than interrupts comes from there; NULL: it is one.
+	 */
+	bool (*is_interrupt)(void *context);
+	void *interrupt_context;
 };
 
+/* Whether what came from the task's interrupt_fd is an interrupt. */
+static inline bool task_is_interrupt(const struct task *task)
+{
+	return !task->is_interrupt || task->is_interrupt(task->interrupt_context);
+}
+
 struct keeper;
+struct json_object;
 
 enum keeper_life {
 	KEEPER_ONCE = 0, /* one cell, then it closes */
@@ -157,3 +171,44 @@ int build_save(int build_fd, int dir_fd, const char *name, struct err *err);
 
 /* Raises a cell that runs nothing, going past steps that fail, and reports each of them. */
 int keeper_probe(struct report *report, enum jail_mode *ret_mode, struct err *err);
+
+/* ---- turns in a session that another keeper holds -----------------------------------------------
+ */
+
+/* Whether it can be the name of a session or of a point. */
+bool session_name_is_sound(const char *name);
+
+struct turn_wish {
+	int conn_fd;        /* to the daemon, or to the keeper it passed us on to */
+	const char *ask;    /* JSON: what is asked for there */
+	struct buf *frames; /* for the runner; what is added while the turn lasts goes to it too */
+	int64_t grace_ms;   /* from an interrupt to the end */
+	/* The turn is ours; `words`, JSON, tell of the session. Settles the task's spec. */
+	int (*granted)(void *context, const char *words, size_t len, struct err *err);
+	/* While the turn is ours: a look at the session's files. NULL: nobody looks. */
+	void (*look)(void *context, int workspace_fd);
+	void *context;
+};
+
+/* How it went with the session. */
+struct turn_end {
+	bool was_interrupted; /* by us: the time or another limit was over, or it was not wanted */
+	bool has_died;        /* the session's process ended with the turn */
+	char why[192];
+	bool is_back; /* and it was brought back to this point */
+	uint32_t back_id;
+	char back_name[68];
+};
+
+/* Takes one turn: like keeper_run(), but the cell lives on. -1: nothing was run. */
+int keeper_take_turn(const struct turn_wish *wish, const struct task *task,
+	struct turn_end *ret_end, struct result *result, struct err *err);
+
+/* What is in the home of a workspace:
+ * {"files":[{"path","kind","size","modified"},…],"count","bytes"}, the caller's. Of very many files
+ * only the first are named. */
+struct json_object *keeper_list_files(int workspace_fd);
+
+/* The session's files, as far as the asker gave some: copies spec->files into the workspace that
+ * came with a new session. */
+int keeper_fill_workspace(int workspace_fd, const struct spec *spec, struct err *err);

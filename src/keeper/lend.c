@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "keeper/pool.h"
+#include "keeper/session.h"
 #include "keeper/terms.h"
 #include "wire/json.h"
 
@@ -40,6 +41,7 @@ enum source_kind {
 	SOURCE_DAEMON,
 	SOURCE_LOAN,  /* its client hung up */
 	SOURCE_DEATH, /* of the cell of a loan that ended */
+	SOURCE_SESSIONS,
 };
 
 struct source {
@@ -55,8 +57,10 @@ struct lender {
 	const struct lend_options *options;
 	int epoll_fd; /* owned */
 	struct source listener, signals;
-	struct source *daemons; /* owned, as the rest */
-	struct source *loans;   /* lent, or dying */
+	struct source session_events;
+	struct sessions *sessions; /* owned */
+	struct source *daemons;    /* owned, as the rest */
+	struct source *loans;      /* lent, or dying */
 	struct pool *pools;
 	size_t pool_count, loan_count;
 	int64_t next_look_us;
@@ -240,6 +244,8 @@ static void answer_info(struct lender *lender, int fd)
 	json_put(json, "pid", json_object_new_int64(getpid()));
 	json_put(json, "parked", json_object_new_int64((int64_t)parked_count(lender)));
 	json_put(json, "lent", json_object_new_int64((int64_t)lender->loan_count));
+	json_put(
+		json, "sessions", json_object_new_int64((int64_t)sessions_count(lender->sessions)));
 	json_put(json, "pools", pools);
 	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
 		(void)json_object_array_add(pools, describe_pool(pool));
@@ -253,6 +259,9 @@ static void answer_adopt(struct lender *lender, int fd)
 	for (struct source *loan = lender->loans; loan; loan = loan->next)
 		if (loan->kind == SOURCE_LOAN)
 			count += loan_send(fd, LOAN_LENT, 0, NULL, 0, &loan->fd, 1) == 0;
+	size_t held = sessions_count(lender->sessions);
+	if (held > 0)
+		(void)loan_send(fd, LOAN_SESSION, (uint32_t)held, NULL, 0, NULL, 0);
 	(void)loan_send(fd, LOAN_ADOPT, count, NULL, 0, NULL, 0);
 }
 
@@ -264,6 +273,27 @@ static void set_floor(struct lender *lender, const struct loan_message *message)
 		pool_set_floor(pool, message->number);
 	else
 		(void)fprintf(stderr, "hotcell-keeper: %s\n", err.text);
+}
+
+/* Sessions outlive a daemon, unless they are to end as well. */
+static void leave(struct lender *lender, const struct loan_message *message, int fd)
+{
+	size_t count = sessions_count(lender->sessions);
+	lender->is_over = message->number == 0 || count == 0;
+	if (!lender->is_over)
+		(void)loan_send(fd, LOAN_END, (uint32_t)count, NULL, 0, NULL, 0);
+}
+
+static void tell_daemons(void *context, size_t count)
+{
+	const struct lender *lender = context;
+	for (const struct source *daemon = lender->daemons; daemon; daemon = daemon->next)
+		(void)loan_send(daemon->fd, LOAN_SESSION, (uint32_t)count, NULL, 0, NULL, 0);
+}
+
+static struct pool *pool_for_session(void *context, const char *text, size_t len, struct err *err)
+{
+	return find_pool(context, text, len, err);
 }
 
 static void lose_daemon(struct lender *lender, struct source *daemon)
@@ -296,8 +326,11 @@ static void hear_daemon(struct lender *lender, struct source *daemon)
 	case LOAN_WARM:
 		set_floor(lender, &message);
 		break;
+	case LOAN_SESSION:
+		sessions_take(lender->sessions, &message);
+		break;
 	case LOAN_END:
-		lender->is_over = true;
+		leave(lender, &message, daemon->fd);
 		break;
 	default:
 		break; /* not for us */
@@ -344,6 +377,9 @@ static void serve(struct lender *lender, struct source *source)
 	case SOURCE_DEATH:
 		bury(lender, source);
 		break;
+	case SOURCE_SESSIONS:
+		sessions_serve(lender->sessions);
+		break;
 	}
 }
 
@@ -378,6 +414,7 @@ static void look(struct lender *lender)
 			drop_pool(lender, pool);
 	}
 	if (lender->alone_since_us != 0 && lender->loan_count == 0 &&
+		sessions_count(lender->sessions) == 0 &&
 		now_us - lender->alone_since_us > lender->options->linger_seconds * 1000000)
 		lender->is_over = true;
 }
@@ -469,7 +506,9 @@ static int run_loop(struct lender *lender, struct err *err)
 		for (int i = 0; i < n; i++)
 			serve(lender, events[i].data.ptr);
 		look(lender);
+		int due_ms = sessions_tick(lender->sessions);
 		sleep_ms = n > 0 ? 0 : work_ahead(lender);
+		sleep_ms = due_ms < sleep_ms ? due_ms : sleep_ms;
 	}
 	return 0;
 }
@@ -496,8 +535,22 @@ static void raise_own_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static int open_sessions(struct lender *lender, struct err *err)
+{
+	const struct sessions_host host = { .most = (size_t)lender->options->most_sessions,
+		.context = lender,
+		.find_pool = pool_for_session,
+		.changed = tell_daemons };
+	TRY(sessions_open(&host, &lender->sessions, err));
+	lender->session_events.fd = sessions_fd(lender->sessions);
+	if (watch(lender, &lender->session_events, EPOLLIN) < 0)
+		return err_sys(err, errno, "watch sessions");
+	return 0;
+}
+
 static void lender_done(struct lender *lender)
 {
+	sessions_close(lender->sessions);
 	for (struct source *loan = lender->loans; loan; loan = loan->next)
 		cell_strike(loan->cell);
 	while (lender->loans)
@@ -517,9 +570,12 @@ int lend(const struct lend_options *options, struct err *err)
 		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 		.listener = { .kind = SOURCE_LISTENER, .fd = -1 },
 		.signals = { .kind = SOURCE_SIGNALS, .fd = open_signals() },
+		.session_events = { .kind = SOURCE_SESSIONS, .fd = -1 },
 		.alone_since_us = clock_us() };
 	raise_own_limit();
 	int r = loan_listen(options->socket, &lender.listener.fd, err);
+	if (r == 0)
+		r = open_sessions(&lender, err);
 	if (r == 0 && (watch(&lender, &lender.listener, EPOLLIN) < 0 ||
 			      watch(&lender, &lender.signals, EPOLLIN) < 0))
 		r = err_sys(err, errno, "watch the socket");

@@ -7,6 +7,7 @@
 struct lend_options {
 	const char *socket;  /* where the daemon finds us */
 	long most_parked;    /* cells that stand ready, of all pools together */
+	long most_sessions;  /* sessions held at once */
 	long linger_seconds; /* how long to wait for a new daemon when the last one is gone */
 };
 

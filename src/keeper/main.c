@@ -8,7 +8,7 @@
 #include "model/result.h"
 #include "model/units.h"
 
-enum { MOST_PARKED = 64, LINGER_SECONDS = 60, LINGER_MAX = 86400 };
+enum { MOST_PARKED = 64, MOST_SESSIONS = 600, LINGER_SECONDS = 60, LINGER_MAX = 86400 };
 
 static int fail(const struct err *err)
 {
@@ -32,6 +32,7 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 	static const struct option known[] = {
 		{ "socket", required_argument, NULL, 's' },
 		{ "parked", required_argument, NULL, 'p' },
+		{ "sessions", required_argument, NULL, 'n' },
 		{ "linger", required_argument, NULL, 'l' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -41,12 +42,16 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 		else if (c == 'p')
 			TRY(read_count(
 				"--parked", optarg, 0, LIMIT_PARKED, &options->most_parked, err));
+		else if (c == 'n')
+			TRY(read_count("--sessions", optarg, 0, LIMIT_SESSIONS,
+				&options->most_sessions, err));
 		else if (c == 'l')
 			TRY(read_count(
 				"--linger", optarg, 0, LINGER_MAX, &options->linger_seconds, err));
 		else
 			return err_set(err, ERR_INVALID,
-				"usage: hotcell-keeper --socket PATH [--parked N] [--linger SEC]");
+				"usage: hotcell-keeper --socket PATH [--parked N] [--sessions N] "
+				"[--linger SEC]");
 	}
 	if (!options->socket || optind < argc)
 		return err_set(err, ERR_INVALID,
@@ -57,6 +62,7 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 int main(int argc, char **argv)
 {
 	struct lend_options options = { .most_parked = MOST_PARKED,
+		.most_sessions = MOST_SESSIONS,
 		.linger_seconds = LINGER_SECONDS };
 	struct err err = { 0 };
 	if (read_options(argc, argv, &options, &err) < 0 || lend(&options, &err) < 0)

@@ -15,7 +15,8 @@ enum {
 	WARM = 4, /* cells that have their pages already: 0.8 MB each; the others have 0.2 */
 };
 
-int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool, struct err *err)
+static int open_pool(const char *text, size_t len, size_t most, enum keeper_life life,
+	struct pool **ret_pool, struct err *err)
 {
 	struct pool *pool = xcalloc(1, sizeof(*pool));
 	pool->text = xstrndup(text, len);
@@ -27,8 +28,10 @@ int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool,
 	pool->parked = xcalloc(most + 1, sizeof(struct cell *));
 	const struct policy *policy = &pool->policy;
 	int r = policy_from_json(&pool->policy, text, len, err);
+	if (r == 0 && life != KEEPER_LENDER)
+		pool->policy.form = FORM_GATE;
 	if (r == 0)
-		r = keeper_open(&policy->spec, policy->runtime, KEEPER_LENDER, &pool->keeper, err);
+		r = keeper_open(&policy->spec, policy->runtime, life, &pool->keeper, err);
 	if (r == 0 && policy->form == FORM_GUEST)
 		r = keeper_host(pool->keeper, &policy->standing, err);
 	if (r < 0) {
@@ -37,6 +40,16 @@ int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool,
 	}
 	*ret_pool = pool;
 	return 0;
+}
+
+int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool, struct err *err)
+{
+	return open_pool(text, len, most, KEEPER_LENDER, ret_pool, err);
+}
+
+int pool_open_own(const char *text, size_t len, struct pool **ret_pool, struct err *err)
+{
+	return open_pool(text, len, 0, KEEPER_RESIDENT, ret_pool, err);
 }
 
 void pool_close(struct pool *pool)

@@ -35,6 +35,9 @@ struct pool {
 int pool_open(const char *text, size_t len, size_t most, struct pool **ret_pool, struct err *err);
 void pool_close(struct pool *pool);
 
+/* The same for a single cell that no pool could lend: one whose mounts are mapped to its user. */
+int pool_open_own(const char *text, size_t len, struct pool **ret_pool, struct err *err);
+
 /* A cell: one that stands ready, or else one that is being raised. It is the caller's. */
 int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, struct err *err);
 

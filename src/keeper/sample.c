@@ -26,7 +26,7 @@ struct census {
 	size_t count;
 };
 
-static pid_t pid_of(int pidfd)
+pid_t sample_pid(int pidfd)
 {
 	char path[64];
 	char text[512];
@@ -141,7 +141,7 @@ static int64_t exact_memory(const struct census *census, int64_t files)
 
 static size_t take_census(int init_pidfd, struct census *census)
 {
-	census->pids[0] = pid_of(init_pidfd);
+	census->pids[0] = sample_pid(init_pidfd);
 	census->count = census->pids[0] > 0 ? 1 : 0;
 	for (size_t i = 0; i < census->count; i++)
 		add_children(census, census->pids[i]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sample {
 	int64_t memory; /* bytes */
@@ -24,3 +25,6 @@ void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_wri
 enum { SAMPLE_ACCOUNTS = 2 };
 void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS]);
 void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written);
+
+/* Whose pidfd it is; -1: nobody's any more. */
+pid_t sample_pid(int pidfd);

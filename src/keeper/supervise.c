@@ -37,7 +37,7 @@ enum {
 	LATE_MAX = 2 << 20,  /* more than the pipes and the channel of a done program can hold */
 };
 
-static void hear_init(struct cell *cell)
+void cell_hear_init(struct cell *cell)
 {
 	struct init_message message = { 0 };
 	int fd = -1;
@@ -64,7 +64,7 @@ static void start_clock(struct cell *cell)
 	cell->deadline_us = clock_us() + cell->task->spec->timeout_ms * 1000;
 }
 
-static void hear_gate(struct cell *cell)
+void cell_hear_gate(struct cell *cell)
 {
 	struct gate_message message = { 0 };
 	int fd = -1;
@@ -97,9 +97,9 @@ bool cell_collect(struct cell *cell)
 	if ((said[0].fd < 0 && said[1].fd < 0) || poll(said, COUNT_OF(said), 0) <= 0)
 		return false;
 	if (said[0].revents)
-		hear_init(cell);
+		cell_hear_init(cell);
 	if (said[1].revents)
-		hear_gate(cell);
+		cell_hear_gate(cell);
 	return true;
 }
 
@@ -132,7 +132,7 @@ int cell_await_workspace(struct cell *cell, struct err *err)
 		if (n == 0)
 			return err_set(err, ERR_BROKEN, "the cell was not raised in time");
 		if (n > 0)
-			hear_init(cell);
+			cell_hear_init(cell);
 		if (cell->status_fd < 0)
 			return cell_failure(cell, err);
 	}
@@ -213,8 +213,11 @@ static void hear_message(struct cell *cell)
 	if (heard.is_nonsense)
 		r = -EBADMSG;
 	/* only one that stood ready says it for certain: any other program could */
-	if (heard.is_done && cell->walls.form != FORM_GATE)
+	if (heard.is_done && (cell->walls.form != FORM_GATE || cell->turn))
 		end_at_word(cell, heard.exit_code);
+	if (heard.is_done && heard.is_interrupted && cell->cause == CAUSE_NONE)
+		cell->cause = CAUSE_INTERRUPT;
+	cell->deadline_us += heard.waited_us;
 	if (r < 0) {
 		result_warn(cell->result, "the runner said something that is no message");
 		own_close(&cell->channel_fd);
@@ -283,7 +286,8 @@ static void answer_watched(struct cell *cell)
 {
 	int n = watch_answer(cell->listener_fd, cell->result);
 	cell->denied_calls += n > 0 ? n : 0;
-	if (n < 0 || cell->denied_calls >= LIMIT_DENIED_CALLS)
+	/* a session's keeper listens on, so calls that we leave unanswered would wait for it */
+	if (n < 0 || (cell->denied_calls >= LIMIT_DENIED_CALLS && !cell->turn))
 		own_close(&cell->listener_fd);
 }
 
@@ -301,6 +305,8 @@ enum wait_slot {
 	WAIT_STDIN_SOURCE,
 	WAIT_STDIN,
 	WAIT_CHANNEL,
+	WAIT_SAY,  /* of a turn: to the runner */
+	WAIT_TURN, /* and the keeper's word */
 	WAIT_SLOT_COUNT,
 };
 
@@ -317,7 +323,8 @@ static void prepare_wait(struct cell *cell, struct pollfd *fds)
 		fds[WAIT_GATE].fd = cell->gate_fd;
 	fds[WAIT_LISTENER].fd = cell->listener_fd;
 	fds[WAIT_OOM].fd = cell->has_group ? cell->group.oom_fd : -1;
-	fds[WAIT_INTERRUPT].fd = cell->task->interrupt_fd;
+	/* what ended already cannot be interrupted again, though it may take its time */
+	fds[WAIT_INTERRUPT].fd = cell->cause == CAUSE_NONE ? cell->task->interrupt_fd : -1;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		bool is_behind = pending_of(cell, stream)->len > 0;
 		bool has_pending = cell->pending[stream].len > 0;
@@ -332,18 +339,24 @@ static void prepare_wait(struct cell *cell, struct pollfd *fds)
 	fds[WAIT_STDIN_SOURCE].fd = has_input ? -1 : cell->stdin_source_fd;
 	fds[WAIT_STDIN].fd = has_input ? cell->stdin_fd : -1;
 	fds[WAIT_STDIN].events = POLLOUT;
+	if (!cell->turn)
+		return;
+	fds[WAIT_TURN].fd = cell->turn->fd;
+	bool has_words = cell->turn->said < cell->turn->frames->len;
+	fds[WAIT_SAY].fd = has_words ? cell->channel_fd : -1;
+	fds[WAIT_SAY].events = POLLOUT;
 }
 
 static void serve(struct cell *cell, const struct pollfd *fds)
 {
 	if (fds[WAIT_OOM].revents)
 		end_for(cell, CAUSE_MEMORY);
-	if (fds[WAIT_INTERRUPT].revents)
+	if (fds[WAIT_INTERRUPT].revents && task_is_interrupt(cell->task))
 		end_for(cell, CAUSE_INTERRUPT);
 	if (fds[WAIT_LISTENER].revents)
 		answer_watched(cell);
 	if (fds[WAIT_GATE].revents)
-		hear_gate(cell);
+		cell_hear_gate(cell);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		if (fds[WAIT_OUT + stream].revents && pending_of(cell, stream)->len == 0)
 			read_stream(cell, stream);
@@ -354,17 +367,26 @@ static void serve(struct cell *cell, const struct pollfd *fds)
 	if (fds[WAIT_CHANNEL].revents)
 		(void)read_channel(cell);
 	hear_messages(cell);
+	if (fds[WAIT_SAY].revents)
+		turn_say(cell);
+	if (fds[WAIT_TURN].revents)
+		turn_hear(cell);
 	if (fds[WAIT_STDIN_SOURCE].revents)
 		read_stdin(cell);
 	if (fds[WAIT_STDIN].revents)
 		write_stdin(cell);
 	if (fds[WAIT_STATUS].revents)
-		hear_init(cell);
+		cell_hear_init(cell);
 }
 
 static void look_around(struct cell *cell)
 {
 	struct sample sample;
+	int64_t now_us = clock_us();
+	if (cell->turn && now_us < cell->turn->next_sample_us)
+		return; /* a turn may be over before that */
+	if (cell->turn)
+		cell->turn->next_sample_us = now_us + SAMPLE_EVERY_US;
 	sample_take(cell->pidfd, cell->workspace.fd, cell->task->spec->memory, &sample);
 	cell->sampled_cpu_us = sample.cpu_us;
 	if (sample.memory > cell->sampled_memory)
@@ -466,7 +488,7 @@ static void flush(struct cell *cell, int stream)
 			return;
 		if (fds[0].revents)
 			write_outlet(cell, stream);
-		else if (fds[1].revents)
+		else if (fds[1].revents && task_is_interrupt(cell->task))
 			pending_of(cell, stream)->len = 0;
 	}
 }
@@ -477,13 +499,19 @@ static void count_late(struct cell *cell, int64_t bytes, int64_t *left)
 	if (!cell->is_done || *left <= 0)
 		return;
 	*left -= bytes;
-	if (*left <= 0)
+	if (*left > 0)
+		return;
+	if (!cell->turn)
 		cell_kill(cell);
+	/* a session lives on, with whatever goes on in it; this turn has heard enough */
+	own_close(&cell->out_fds[STREAM_OUT]);
+	own_close(&cell->out_fds[STREAM_ERR]);
+	own_close(&cell->channel_fd);
 }
 
 /* All writers are dead, or have said that they are done: what is left in the pipes is all there
  * will ever be. */
-static void drain(struct cell *cell)
+void cell_drain(struct cell *cell)
 {
 	int64_t late = LATE_MAX;
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
@@ -504,10 +532,10 @@ static void drain(struct cell *cell)
 	/* init and payload may have spoken in the moment we killed them */
 	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };
 	while (cell->status_fd >= 0 && poll(&said, 1, 0) == 1)
-		hear_init(cell);
+		cell_hear_init(cell);
 	said.fd = cell->gate_fd;
 	while (cell->gate_fd >= 0 && poll(&said, 1, 0) == 1)
-		hear_gate(cell);
+		cell_hear_gate(cell);
 }
 
 int cell_open_gate(struct cell *cell, struct err *err)
@@ -555,6 +583,18 @@ static bool is_over(const struct cell *cell)
 	       cgroup_pids_peak(&cell->group) == 2;
 }
 
+int cell_watch(struct cell *cell, struct err *err)
+{
+	struct pollfd fds[WAIT_SLOT_COUNT];
+	int64_t wait_us = check_limits(cell);
+	struct timespec wait = { .tv_sec = wait_us / 1000000, .tv_nsec = wait_us % 1000000 * 1000 };
+	prepare_wait(cell, fds);
+	if (ppoll(fds, WAIT_SLOT_COUNT, &wait, NULL) < 0 && errno != EINTR)
+		return err_sys(err, errno, "watch the cell");
+	serve(cell, fds);
+	return 0;
+}
+
 int cell_supervise(struct cell *cell, struct err *err)
 {
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
@@ -570,23 +610,15 @@ int cell_supervise(struct cell *cell, struct err *err)
 	if (!cell->chunk)
 		return err_sys(err, errno, "make room for output");
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
-		(cell->is_ready || cell->gate_fd >= 0)) {
-		struct pollfd fds[WAIT_SLOT_COUNT];
-		int64_t wait_us = check_limits(cell);
-		struct timespec wait = { .tv_sec = wait_us / 1000000,
-			.tv_nsec = wait_us % 1000000 * 1000 };
-		prepare_wait(cell, fds);
-		if (ppoll(fds, WAIT_SLOT_COUNT, &wait, NULL) < 0 && errno != EINTR)
-			return err_sys(err, errno, "watch the cell");
-		serve(cell, fds);
-	}
+		(cell->is_ready || cell->gate_fd >= 0))
+		TRY(cell_watch(cell, err));
 	if (cell->is_done)
 		leave_done(cell);
 	else if (!is_over(cell))
 		cell_kill(cell);
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
-	drain(cell);
+	cell_drain(cell);
 	free(take_ptr(&cell->chunk)); /* nothing more comes, and the verdict needs room too */
 	if (cell->started_us == 0)
 		cell->started_us = cell->page->report.started_us;

@@ -58,55 +58,88 @@ static void let_go_of_streams(struct cell *cell)
 	own_close(&cell->channel_fd);
 }
 
-int terms_send(int conn_fd, struct cell *cell, bool is_warm)
+/* What every cell has, in whoever's hands. Returns how many descriptors there are. */
+static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
 {
-	struct loan_terms terms = { .form = cell->walls.form,
-		.is_warm = is_warm,
+	*terms = (struct loan_terms){ .form = cell->walls.form,
+		.is_turn = terms->is_turn,
 		.mode = cell->keeper->mode,
 		.has_workspace = cell->workspace.fd >= 0,
 		.is_ready = cell->is_ready,
 		.has_listener = cell->listener_fd >= 0 };
-	int fds[IO_FDS_MAX] = {
-		[LOAN_FD_PAGE] = cell->page_fd,
-		[LOAN_FD_INIT] = cell->pidfd,
-		[LOAN_FD_STATUS] = cell->status_fd,
-		[LOAN_FD_GATE] = cell->gate_fd,
-	};
-	size_t fd_count = LOAN_FD_COUNT;
+	fds[LOAN_FD_PAGE] = cell->page_fd;
+	fds[LOAN_FD_INIT] = cell->pidfd;
+	size_t fd_count = LOAN_FD_TURN_COUNT;
+	if (!terms->is_turn) {
+		fds[LOAN_FD_STATUS] = cell->status_fd;
+		fds[LOAN_FD_GATE] = cell->gate_fd;
+		fd_count = LOAN_FD_COUNT;
+	}
 	if (cell->has_group)
-		add_group(&cell->group, &terms, fds, &fd_count);
-	terms.has_accounts = add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count);
-	if (terms.has_workspace)
+		add_group(&cell->group, terms, fds, &fd_count);
+	if (!terms->is_turn) /* a session's processes come and go */
+		terms->has_accounts = add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count);
+	/* who borrows it does not see the template's page */
+	cell_report(cell, &cell->page->report);
+	if (terms->has_workspace)
 		fds[fd_count++] = cell->workspace.fd;
-	if (terms.has_listener)
+	if (terms->has_listener)
 		fds[fd_count++] = cell->listener_fd;
+	return fd_count;
+}
+
+int terms_send(int conn_fd, struct cell *cell, bool is_warm)
+{
+	struct loan_terms terms = { 0 };
+	int fds[IO_FDS_MAX];
+	size_t fd_count = fill(cell, &terms, fds);
+	terms.is_warm = is_warm;
 	if (cell->walls.form == FORM_STARTED) {
 		fds[fd_count++] = cell->stdin_fd;
 		fds[fd_count++] = cell->out_fds[STREAM_OUT];
 		fds[fd_count++] = cell->out_fds[STREAM_ERR];
 		fds[fd_count++] = cell->channel_fd;
 	}
-	cell_join_reports(cell);
 	int r = loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, fd_count);
 	let_go_of_streams(cell);
 	return r;
 }
 
-static bool is_sound(const struct loan_message *message, const struct loan_terms *terms,
-	const struct policy *policy)
+int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words)
+{
+	struct loan_terms terms = { .is_turn = true };
+	int fds[IO_FDS_MAX];
+	size_t fd_count = fill(cell, &terms, fds);
+	size_t len = strlen(words);
+	auto_free char *text = xcalloc(sizeof(terms) + len, 1);
+	memcpy(text, &terms, sizeof(terms));
+	memcpy(text + sizeof(terms), words, len);
+	return loan_send(conn_fd, LOAN_GRANTED, turn, text, sizeof(terms) + len, fds, fd_count);
+}
+
+static size_t fixed_count(const struct loan_terms *terms)
+{
+	return terms->is_turn ? LOAN_FD_TURN_COUNT : LOAN_FD_COUNT;
+}
+
+static bool has_streams(const struct loan_terms *terms)
+{
+	return terms->form == FORM_STARTED && !terms->is_turn;
+}
+
+static bool is_sound(const struct loan_message *message, const struct loan_terms *terms)
 {
 	bool has_groups = terms->group_count > 0;
-	return (terms->form == policy->form || terms->form == FORM_GATE) &&
-	       terms->group_count <= CGROUP_FDS_MAX && terms->cgroup <= CGROUP_V2 &&
-	       has_groups == (terms->cgroup != CGROUP_NONE) &&
+	return terms->form < CELL_FORM_COUNT && terms->group_count <= CGROUP_FDS_MAX &&
+	       terms->cgroup <= CGROUP_V2 && has_groups == (terms->cgroup != CGROUP_NONE) &&
 	       (has_groups || (!terms->has_oom && !terms->has_gauges)) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
 	       (terms->is_ready || !terms->has_listener) &&
-	       message->fd_count == LOAN_FD_COUNT + terms->group_count + !!terms->has_oom +
+	       message->fd_count == fixed_count(terms) + terms->group_count + !!terms->has_oom +
 					    (terms->has_gauges ? CGROUP_GAUGE_COUNT : 0) +
 					    (terms->has_accounts ? SAMPLE_ACCOUNTS : 0) +
 					    !!terms->has_workspace + !!terms->has_listener +
-					    (terms->form == FORM_STARTED ? STARTED_FDS : 0);
+					    (has_streams(terms) ? STARTED_FDS : 0);
 }
 
 static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds, size_t *at)
@@ -130,26 +163,34 @@ static int take_cell(
 	struct cell *cell, struct loan_message *message, const struct loan_terms *terms)
 {
 	int *fds = message->fds;
-	size_t at = LOAN_FD_GROUPS;
+	size_t at = fixed_count(terms);
 	cell->page = zygote_map_page(fds[LOAN_FD_PAGE], sizeof(*cell->page));
 	if (!cell->page)
 		return -1;
 	cell->keeper->base = cell->page;
 	cell->pidfd = take_fd(&fds[LOAN_FD_INIT]);
-	cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
-	cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
+	if (!terms->is_turn) {
+		cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
+		cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
+	}
 	take_group(cell, terms, fds, &at);
 	take_fds(cell->io_fds, terms->has_accounts ? SAMPLE_ACCOUNTS : 0, fds, &at);
 	take_fds(&cell->workspace.fd, !!terms->has_workspace, fds, &at);
 	cell->is_ready = terms->is_ready;
 	take_fds(&cell->listener_fd, !!terms->has_listener, fds, &at);
-	if (terms->form == FORM_STARTED) {
+	if (has_streams(terms)) {
 		take_fds(&cell->stdin_fd, 1, fds, &at);
 		take_fds(cell->out_fds, STREAM_COUNT, fds, &at);
 		take_fds(&cell->channel_fd, 1, fds, &at);
 	}
 	cell_own_workspace(cell);
 	return 0;
+}
+
+static int refuse(struct err *err)
+{
+	return err_set(err, ERR_BROKEN,
+		"the keeper's answer makes no sense: are all programs of the same version?");
 }
 
 int terms_take(struct loan_message *message, const struct policy *policy, struct keeper **keeper,
@@ -159,11 +200,10 @@ int terms_take(struct loan_message *message, const struct policy *policy, struct
 	enum jail_mode mode = MODE_NONE;
 	if (message->len == sizeof(terms))
 		memcpy(&terms, message->text, sizeof(terms));
-	if (!is_sound(message, &terms, policy)) {
+	if (!is_sound(message, &terms) || terms.is_turn ||
+		(terms.form != policy->form && terms.form != FORM_GATE)) {
 		keeper_close(take_ptr(keeper));
-		return err_set(err, ERR_BROKEN,
-			"the keeper's answer makes no sense: are all "
-			"programs of the same version?");
+		return refuse(err);
 	}
 	mode = (enum jail_mode)terms.mode;
 	if (!*keeper)
@@ -180,4 +220,21 @@ int terms_take(struct loan_message *message, const struct policy *policy, struct
 		return 0;
 	keeper_close(take_ptr(keeper));
 	return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
+}
+
+int terms_take_turn(struct loan_message *message, struct cell *cell, const char **ret_words,
+	size_t *ret_len, struct err *err)
+{
+	struct loan_terms terms = { 0 };
+	if (message->len >= sizeof(terms))
+		memcpy(&terms, message->text, sizeof(terms));
+	if (!is_sound(message, &terms) || !terms.is_turn)
+		return refuse(err);
+	cell->keeper->mode = (enum jail_mode)terms.mode;
+	cell->walls.form = (enum cell_form)terms.form;
+	if (take_cell(cell, message, &terms) < 0)
+		return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
+	*ret_words = message->text + sizeof(terms);
+	*ret_len = message->len - sizeof(terms);
+	return 0;
 }

@@ -38,6 +38,18 @@ static void deny_size(struct result *result, const char *layer, const char *oper
 	deny(result, layer, operation, option, 1);
 }
 
+static int64_t since(int64_t earlier, int64_t now)
+{
+	return earlier > 0 && now >= earlier ? now - earlier : now;
+}
+
+/* A session's cell has counted since its first turn. */
+static void forget_earlier(const struct turn *turn, struct cgroup_usage *counted)
+{
+	counted->oom_kills = since(turn->earlier.oom_kills, counted->oom_kills);
+	counted->pids_refused = since(turn->earlier.pids_refused, counted->pids_refused);
+}
+
 static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 {
 	struct usage *usage = &cell->result->usage;
@@ -45,12 +57,15 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 	bool is_clean = cell->has_ended && cell->cause == CAUSE_NONE && cell->end.wait_status == 0;
 	*counted = (struct cgroup_usage){ -1, -1, -1, -1, -1 };
 	if (cell->has_group)
-		cgroup_read(&cell->group, is_clean ? &limits : NULL, counted);
+		cgroup_read(&cell->group, is_clean && !cell->turn ? &limits : NULL, counted);
+	if (cell->turn)
+		forget_earlier(cell->turn, counted);
 	usage->wall_us = cell->ended_us - cell->started_us;
 	usage->cpu_us =
 		counted->cpu_us >= 0 ? counted->cpu_us - cell->earlier_cpu_us : cell->end.cpu_us;
-	if (cell->sampled_cpu_us > usage->cpu_us)
-		usage->cpu_us = cell->sampled_cpu_us;
+	int64_t sampled_us = cell->sampled_cpu_us - (cell->turn ? cell->earlier_cpu_us : 0);
+	if (sampled_us > usage->cpu_us)
+		usage->cpu_us = sampled_us;
 	/* the cgroup counts what the cell had to pay for, the largest process also what it shares
 	 * with the host: the larger number is the one a person expects */
 	usage->max_memory_kb = counted->memory_peak / 1024;
@@ -58,6 +73,8 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 		usage->max_memory_kb = cell->end.max_rss_kb;
 	if (cell->sampled_memory / 1024 > usage->max_memory_kb)
 		usage->max_memory_kb = cell->sampled_memory / 1024;
+	if (cell->turn && cell->turn->is_oom && usage->max_memory_kb <= 0) /* its cell is gone */
+		usage->max_memory_kb = cell->task->spec->memory / 1024;
 	/* init is one of those counted */
 	usage->processes = counted->pids_peak > 1 ? counted->pids_peak - 1 : 1;
 	if (cell->sampled_processes > usage->processes)
@@ -82,15 +99,17 @@ static enum run_status decide(struct cell *cell, const struct cgroup_usage *coun
 {
 	struct result *result = cell->result;
 	int status = cell->end.wait_status;
+	/* the process of a session outlives what was interrupted in it */
+	bool lives_on = cell->turn && !cell->turn->end.has_died;
 	if (cell->cause != CAUSE_NONE) {
-		result->signal = SIGKILL;
+		result->signal = lives_on ? 0 : SIGKILL;
 		return status_of_cause(cell->cause);
 	}
 	if (!cell->has_ended || WIFSIGNALED(status))
 		result->signal = cell->has_ended ? WTERMSIG(status) : SIGKILL;
 	else
 		result->exit_code = WEXITSTATUS(status);
-	if (counted->oom_kills > 0)
+	if ((counted->oom_kills > 0 && !lives_on) || (cell->turn && cell->turn->is_oom))
 		return STATUS_OOM;
 	if (result->signal == SIGXCPU && cell->task->spec->cpu_time_ms > 0)
 		return STATUS_CPU_LIMIT;

@@ -36,7 +36,13 @@ enum loan_kind {
 	LOAN_ADOPT, /* a new daemon asks what is lent; answered by one LOAN_LENT for each loan, then
 		     * LOAN_ADOPT with their number */
 	LOAN_LENT,  /* with the connection of the client */
-	LOAN_END,   /* end everything and leave */
+	LOAN_END,   /* end everything and leave; number 1: unless sessions are held, whose number
+		     * is the answer then */
+	/* among all of them */
+	LOAN_SESSION, /* text: a request to a session, JSON; from the daemon to the keeper with the
+		       * client's connection before the client's descriptors. Answered by
+		       * LOAN_SESSION with JSON, LOAN_GRANTED (a turn) or LOAN_REFUSED. From the
+		       * keeper to the daemon: number of sessions held */
 	LOAN_KIND_COUNT,
 };
 

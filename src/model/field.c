@@ -33,15 +33,20 @@ static bool is_number(enum field_type type)
 	       type == FIELD_CPUS;
 }
 
-/* `"memory": "512M"`: an example as it stands in JSON, where a shell's quotes have no place. */
-static void json_example(const struct field *field, char *text, size_t size)
+/* The field's example without a shell's quotes. */
+static const char *bare_example(const struct field *field, size_t *ret_len)
 {
 	const char *value = field->example;
-	size_t len = strlen(value);
-	if (value[0] == '\'') {
-		value++;
-		len -= 2;
-	}
+	bool has_quotes = value[0] == '\'';
+	*ret_len = strlen(value) - (has_quotes ? 2 : 0);
+	return value + (has_quotes ? 1 : 0);
+}
+
+/* `"memory": "512M"`: an example as it stands in JSON. */
+static void json_example(const struct field *field, char *text, size_t size)
+{
+	size_t len = 0;
+	const char *value = bare_example(field, &len);
 	bool is_bare = field->type == FIELD_BOOL ||
 		       (is_number(field->type) && strspn(value, "0123456789.") == len);
 	const char *quote = is_bare ? "" : "\"";
@@ -58,6 +63,11 @@ int field_refuse(const struct field *field, enum field_voice voice, enum err_cod
 	va_start(ap, fmt);
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
+	if (voice == VOICE_VALUE) {
+		size_t len = 0;
+		const char *value = bare_example(field, &len);
+		return err_set(err, code, "%s, for example %.*s", what, (int)len, value);
+	}
 	if (voice == VOICE_JSON) {
 		json_example(field, example, sizeof(example));
 		return err_set(err, code, "%s: %s, for example %s", field->name, what, example);
@@ -124,20 +134,19 @@ static const struct number_kind number_kinds[FIELD_TYPE_COUNT] = {
 };
 /* clang-format on */
 
-static int set_number(const struct change *change)
+static int read_number(const struct change *change, int64_t *ret_value)
 {
 	const struct field *field = change->field;
 	const struct number_kind *kind = &number_kinds[field->type];
-	int64_t *slot = field_slot(change->spec, field);
 	int64_t value = 0;
 	if (field->fallback && strcmp(change->text, field->fallback) == 0 &&
 		(*field->fallback < '0' || *field->fallback > '9')) {
-		*slot = 0; /* "none", "host": the default that is no number */
+		*ret_value = 0; /* "none", "host": the default that is no number */
 		return 0;
 	}
 	int r = kind->parse(change->text, &value);
 	if (r == 0 && value >= field->min && value <= field->max) {
-		*slot = value;
+		*ret_value = value;
 		return 0;
 	}
 	char low[32], high[32], what[160];
@@ -152,22 +161,40 @@ static int set_number(const struct change *change)
 	return refuse(change, what);
 }
 
-static int set_bool(const struct change *change)
+static int set_number(const struct change *change)
 {
-	/* clang-format off */
-	static const struct { const char *word; bool value; } words[] = {
-		{ "true", true }, { "yes", true }, { "on", true }, { "1", true },
-		{ "false", false }, { "no", false }, { "off", false }, { "0", false },
-	};
-	/* clang-format on */
-	bool *slot = field_slot(change->spec, change->field);
-	for (size_t i = 0; i < COUNT_OF(words); i++) {
-		if (strcmp(words[i].word, change->text) == 0) {
-			*slot = words[i].value;
+	return read_number(change, field_slot(change->spec, change->field));
+}
+
+/* clang-format off */
+static const struct { const char *word; bool value; } bool_words[] = {
+	{ "true", true }, { "yes", true }, { "on", true }, { "1", true },
+	{ "false", false }, { "no", false }, { "off", false }, { "0", false },
+};
+/* clang-format on */
+
+static int read_bool(const struct change *change, bool *ret_value)
+{
+	for (size_t i = 0; i < COUNT_OF(bool_words); i++) {
+		if (strcmp(bool_words[i].word, change->text) == 0) {
+			*ret_value = bool_words[i].value;
 			return 0;
 		}
 	}
 	return refuse(change, "is neither true nor false");
+}
+
+bool field_is_true(const char *text)
+{
+	for (size_t i = 0; i < COUNT_OF(bool_words); i++)
+		if (bool_words[i].value && strcmp(bool_words[i].word, text) == 0)
+			return true;
+	return false;
+}
+
+static int set_bool(const struct change *change)
+{
+	return read_bool(change, field_slot(change->spec, change->field));
 }
 
 static int set_text(const struct change *change)
@@ -274,4 +301,20 @@ int field_set(struct spec *spec, const struct field *field, const char *text,
 	TRY(setters[field->type](&change));
 	spec->given |= UINT64_C(1) << (field - spec_fields);
 	return 0;
+}
+
+int field_check(
+	const struct field *field, const char *text, enum field_voice voice, struct err *err)
+{
+	const struct change change = { .field = field, .text = text, .voice = voice, .err = err };
+	int64_t number = 0;
+	bool is_true = false;
+	int index = 0;
+	if (is_number(field->type))
+		return read_number(&change, &number);
+	if (field->type == FIELD_BOOL)
+		return read_bool(&change, &is_true);
+	if (field->choices)
+		return find_choice(&change, &index);
+	return *text != '\0' ? 0 : refuse(&change, "is empty");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting one field, for the two voices that do: the command line and JSON. */
+/* Setting one field, for the voices that do: the command line, JSON, and the configuration. */
 #pragma once
 
 #include <stddef.h>
@@ -11,11 +11,19 @@
 enum field_voice {
 	VOICE_FLAG = 0, /* --timeout 33 */
 	VOICE_JSON,     /* "timeout": 33 */
+	VOICE_VALUE,    /* 33; who asks puts the name before it */
 };
 
 /* Sets the field from text and marks it as given. List fields append. */
 int field_set(struct spec *spec, const struct field *field, const char *text,
 	enum field_voice voice, struct err *err);
+
+/* Whether the text is a value of one item of the field, which need not be of spec_fields. */
+int field_check(
+	const struct field *field, const char *text, enum field_voice voice, struct err *err);
+
+/* Whether it is one of the words for true. */
+bool field_is_true(const char *text);
 
 /* Appends one item to a list field, taken literally. `to` may be NULL, as for FIELD_STRINGS. */
 int field_add(struct spec *spec, const struct field *field, const char *from, const char *to,

@@ -23,22 +23,41 @@ const char *const proc_mode_names[PROC_MODE_COUNT + 1] = {
 	[PROC_MASKED] = "masked",
 };
 
+const char *const store_mode_names[STORE_MODE_COUNT + 1] = {
+	[STORE_NEVER]    = "never",
+	[STORE_ON_ERROR] = "on_error",
+	[STORE_ALWAYS]   = "always",
+};
+
+const char *const audit_mode_names[AUDIT_MODE_COUNT + 1] = {
+	[AUDIT_OFF]      = "off",
+	[AUDIT_ON]       = "on",
+	[AUDIT_REQUIRED] = "required",
+	[AUDIT_SYNC]     = "sync",
+};
+
+const char *const profile_names[PROFILE_COUNT + 1] = {
+	[PROFILE_STRICT]   = "strict",
+	[PROFILE_STANDARD] = "standard",
+	[PROFILE_TRUSTED]  = "trusted",
+};
+
 static const char *const provider_names[] = { "local", NULL };
 
 const struct field spec_fields[] = {
 	{ .name = "language", .is_job = true, .flag = "language", .short_flag = 'l', .type = FIELD_TEXT,
 	  AT(language), .metavar = "NAME", .example = "python",
 	  .help = "language of the code; without it the file's ending decides" },
-	{ .name = "code", .is_job = true, .flag = "code", .short_flag = 'c', .type = FIELD_TEXT,
+	{ .name = "code", .is_job = true, .is_once = true, .flag = "code", .short_flag = 'c', .type = FIELD_TEXT,
 	  AT(code), .metavar = "CODE", .example = "'print(1)'",
 	  .help = "the code to run" },
-	{ .name = "file", .is_job = true, .has_no_flag = true, .type = FIELD_TEXT,
+	{ .name = "file", .is_job = true, .is_once = true, .has_no_flag = true, .type = FIELD_TEXT,
 	  AT(file), .metavar = "FILE", .example = "main.py",
 	  .help = "the file with the code to run, - for standard input" },
-	{ .name = "exec", .is_job = true, .has_no_flag = true, .type = FIELD_STRINGS,
+	{ .name = "exec", .is_job = true, .is_once = true, .has_no_flag = true, .type = FIELD_STRINGS,
 	  AT(exec), .max = LIMIT_ARGS, .metavar = "PROG", .example = "ls",
 	  .help = "a program of the cell and its arguments, run without a language" },
-	{ .name = "args", .is_job = true, .has_no_flag = true, .type = FIELD_STRINGS,
+	{ .name = "args", .is_job = true, .is_once = true, .has_no_flag = true, .type = FIELD_STRINGS,
 	  AT(args), .max = LIMIT_ARGS, .metavar = "ARG", .example = "input.txt",
 	  .help = "arguments for the code" },
 
@@ -137,6 +156,42 @@ const struct field spec_fields[] = {
 	{ .name = "cold", .is_job = true, .flag = "cold", .type = FIELD_BOOL,
 	  AT(cold), .fallback = "false", .metavar = "", .example = "true",
 	  .help = "never use a warm cell, nor what was compiled before" },
+
+	{ .name = "store", .is_job = true, .is_record = true, .flag = "store", .type = FIELD_CHOICE,
+	  AT(store), .choices = store_mode_names, .fallback = "never",
+	  .metavar = "WHEN", .example = "on_error",
+	  .help = "keep code and result for hotcell artifacts: never, on_error, always" },
+	{ .name = "store_size", .is_job = true, .is_record = true, .flag = "store-size", .type = FIELD_SIZE,
+	  AT(store_size), .min = MB, .max = TB, .fallback = "256M",
+	  .metavar = "SIZE", .example = "256M",
+	  .help = "most bytes of all that is kept; the oldest goes first" },
+	{ .name = "store_days", .is_job = true, .is_record = true, .flag = "store-days", .type = FIELD_COUNT,
+	  AT(store_days), .min = 1, .max = 36500, .fallback = "30",
+	  .metavar = "N", .example = "30",
+	  .help = "remove what was kept this many days ago" },
+	{ .name = "audit", .is_job = true, .is_record = true, .flag = "audit", .type = FIELD_CHOICE,
+	  AT(audit), .choices = audit_mode_names, .fallback = "on",
+	  .metavar = "HOW", .example = "required",
+	  .help = "record runs for hotcell audit: off, on, required (no record, no run), sync (and on disk)" },
+	{ .name = "audit_size", .is_job = true, .is_record = true, .flag = "audit-size", .type = FIELD_SIZE,
+	  AT(audit_size), .min = MB, .max = TB, .fallback = "256M",
+	  .metavar = "SIZE", .example = "256M",
+	  .help = "most bytes of the audit log; its oldest files go first" },
+
+
+	{ .name = "profile", .is_job = true, .flag = "profile", .type = FIELD_CHOICE,
+	  AT(profile), .choices = profile_names, .fallback = "standard",
+	  .metavar = "NAME", .example = "strict",
+	  .help = "the guard: strict (only what is on its lists), standard (warns), trusted (none)" },
+	{ .name = "block_imports", .is_job = true, .flag = "block-dangerous-imports", .type = FIELD_BOOL,
+	  AT(block_imports), .fallback = "false", .metavar = "", .example = "true",
+	  .help = "refuse code with an import that the profile standard warns of" },
+	{ .name = "allow_modules", .is_job = true, .flag = "allow-import", .type = FIELD_STRINGS,
+	  AT(allow_modules), .max = LIMIT_NAMES, .metavar = "MODULE", .example = "numpy",
+	  .help = "the guard lets the code import this module; repeatable" },
+	{ .name = "block_modules", .is_job = true, .flag = "block-import", .type = FIELD_STRINGS,
+	  AT(block_modules), .max = LIMIT_NAMES, .metavar = "MODULE", .example = "ctypes",
+	  .help = "refuse code that imports this module; repeatable" },
 };
 /* clang-format on */
 

@@ -21,6 +21,11 @@ const char *const message_names[MESSAGE_KIND_COUNT + 1] = {
 	[MESSAGE_INPUT_REQUEST] = "input_request",
 	[MESSAGE_STATUS]        = "status",
 	[MESSAGE_DONE]          = "done",
+	[MESSAGE_COMPLETIONS]   = "completions",
+	[MESSAGE_INSPECTION]    = "inspection",
+	[MESSAGE_COMPLETENESS]  = "completeness",
+	[MESSAGE_REPORT]        = "report",
+	[MESSAGE_REFUSED]       = "refused",
 };
 /* clang-format on */
 
@@ -29,9 +34,12 @@ enum shape {
 	SHAPE_TEXT,   /* a string; null counts as missing */
 	SHAPE_NUMBER, /* a whole number from 0 */
 	SHAPE_BOOL,
-	SHAPE_BUNDLE, /* an object: MIME type -> anything */
-	SHAPE_OBJECT, /* an object of any content */
-	SHAPE_TRACE,  /* an array of frames */
+	SHAPE_BUNDLE,   /* an object: MIME type -> anything */
+	SHAPE_OBJECT,   /* an object of any content */
+	SHAPE_TRACE,    /* an array of frames */
+	SHAPE_TEXTS,    /* an array of texts */
+	SHAPE_FINDINGS, /* an array of findings */
+	SHAPE_NAMES,    /* an array of names */
 };
 
 struct member {
@@ -41,7 +49,14 @@ struct member {
 	bool is_needed;
 };
 
-enum { MEMBERS_MAX = 8, NAME_BYTES = 256, TEXT_BYTES = 64 << 10, TYPE_BYTES = 128, TYPES_MAX = 16 };
+enum {
+	MEMBERS_MAX = 8,
+	NAME_BYTES = 256,
+	TEXT_BYTES = 64 << 10,
+	TYPE_BYTES = 128,
+	TYPES_MAX = 16,
+	TEXTS_MAX = 10000
+};
 
 /* clang-format off */
 static const struct member shapes[MESSAGE_KIND_COUNT][MEMBERS_MAX] = {
@@ -56,13 +71,32 @@ static const struct member shapes[MESSAGE_KIND_COUNT][MEMBERS_MAX] = {
 	[MESSAGE_INPUT_REQUEST] = {
 		{ "prompt", SHAPE_TEXT, TEXT_BYTES, true }, { "password", SHAPE_BOOL, 0, false } },
 	[MESSAGE_STATUS] = { { "state", SHAPE_TEXT, NAME_BYTES, true } },
-	[MESSAGE_DONE] = { { "exit_code", SHAPE_NUMBER, 0, true } },
+	[MESSAGE_DONE] = {
+		{ "exit_code", SHAPE_NUMBER, 0, true }, { "execution_count", SHAPE_NUMBER, 0, false },
+		{ "interrupted", SHAPE_BOOL, 0, false } },
+	[MESSAGE_COMPLETIONS] = {
+		{ "matches", SHAPE_TEXTS, NAME_BYTES, true }, { "start", SHAPE_NUMBER, 0, true },
+		{ "end", SHAPE_NUMBER, 0, true } },
+	[MESSAGE_INSPECTION] = { { "text", SHAPE_TEXT, 1 << 20, false } },
+	[MESSAGE_COMPLETENESS] = {
+		{ "state", SHAPE_TEXT, 15, true }, { "indent", SHAPE_TEXT, NAME_BYTES, false } },
+	[MESSAGE_REPORT] = {
+		{ "findings", SHAPE_FINDINGS, 0, true }, { "imports", SHAPE_NAMES, 0, true },
+		{ "left_out", SHAPE_NUMBER, 0, true } },
+	[MESSAGE_REFUSED] = {
+		{ "kind", SHAPE_TEXT, 31, true }, { "name", SHAPE_TEXT, NAME_BYTES * 4, true } },
 };
 
 static const struct member frame_shape[] = {
 	{ "file", SHAPE_TEXT, 4096, true }, { "line", SHAPE_NUMBER, 0, false },
 	{ "column", SHAPE_NUMBER, 0, false }, { "function", SHAPE_TEXT, NAME_BYTES, false },
 	{ "source", SHAPE_TEXT, 4096, false },
+};
+
+static const struct member finding_shape[] = {
+	{ "rule", SHAPE_TEXT, 31, true }, { "severity", SHAPE_TEXT, 7, true },
+	{ "line", SHAPE_NUMBER, 0, true }, { "column", SHAPE_NUMBER, 0, true },
+	{ "reason", SHAPE_TEXT, 2048, true }, { "module", SHAPE_TEXT, NAME_BYTES * 4, false },
 };
 
 /* How the code failed, as far as a runner can tell: the rest is the supervisor's to say. */
@@ -94,20 +128,59 @@ static int check_bundle(struct json_object *value, const char *name, struct err 
 	return 0;
 }
 
-static int check_trace(struct json_object *value, const char *name, struct err *err)
+/* An array of at most `max` objects of one shape. */
+static int check_list(struct json_object *value, const char *name, size_t max,
+	const struct member *members, size_t count, struct err *err)
 {
 	if (!json_object_is_type(value, json_type_array))
 		return err_set(
 			err, ERR_INVALID, "'%s' must be an array, not %s", name, json_kind(value));
-	size_t count = json_object_array_length(value);
-	if (count > LIMIT_TRACE)
-		return err_set(err, ERR_LIMIT, "'%s' has more than %d frames", name, LIMIT_TRACE);
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *frame = json_object_array_get_idx(value, i);
-		if (!json_object_is_type(frame, json_type_object))
+	size_t length = json_object_array_length(value);
+	if (length > max)
+		return err_set(err, ERR_LIMIT, "'%s' has more than %zu items", name, max);
+	for (size_t i = 0; i < length; i++) {
+		struct json_object *item = json_object_array_get_idx(value, i);
+		if (!json_object_is_type(item, json_type_object))
 			return err_set(
-				err, ERR_INVALID, "'%s' has a frame that is no object", name);
-		TRY(check_members(frame, frame_shape, COUNT_OF(frame_shape), false, err));
+				err, ERR_INVALID, "'%s' has an item that is no object", name);
+		TRY(check_members(item, members, count, false, err));
+	}
+	return 0;
+}
+
+static int check_names(struct json_object *value, const char *name, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_array))
+		return err_set(
+			err, ERR_INVALID, "'%s' must be an array, not %s", name, json_kind(value));
+	size_t length = json_object_array_length(value);
+	if (length > LIMIT_FINDINGS)
+		return err_set(err, ERR_LIMIT, "'%s' has more than %d items", name, LIMIT_FINDINGS);
+	for (size_t i = 0; i < length; i++) {
+		struct json_object *item = json_object_array_get_idx(value, i);
+		if (!json_object_is_type(item, json_type_string) ||
+			json_object_get_string_len(item) > NAME_BYTES * 4)
+			return err_set(err, ERR_INVALID, "'%s' has an item that is no name", name);
+	}
+	return 0;
+}
+
+static int check_texts(struct json_object *value, const struct member *member, struct err *err)
+{
+	if (!json_object_is_type(value, json_type_array))
+		return err_set(err, ERR_INVALID, "'%s' must be an array, not %s", member->name,
+			json_kind(value));
+	size_t count = json_object_array_length(value);
+	if (count > TEXTS_MAX)
+		return err_set(
+			err, ERR_LIMIT, "'%s' has more than %d texts", member->name, TEXTS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *item = json_object_array_get_idx(value, i);
+		if (!json_object_is_type(item, json_type_string) ||
+			(size_t)json_object_get_string_len(item) > member->max)
+			return err_set(err, ERR_INVALID,
+				"'%s' has an item that is no text, or over %zu bytes", member->name,
+				member->max);
 	}
 	return 0;
 }
@@ -119,7 +192,15 @@ static int check_shape(struct json_object *value, const struct member *member, s
 	case SHAPE_BUNDLE:
 		return check_bundle(value, member->name, err);
 	case SHAPE_TRACE:
-		return check_trace(value, member->name, err);
+		return check_list(
+			value, member->name, LIMIT_TRACE, frame_shape, COUNT_OF(frame_shape), err);
+	case SHAPE_FINDINGS:
+		return check_list(value, member->name, LIMIT_FINDINGS, finding_shape,
+			COUNT_OF(finding_shape), err);
+	case SHAPE_NAMES:
+		return check_names(value, member->name, err);
+	case SHAPE_TEXTS:
+		return check_texts(value, member, err);
 	case SHAPE_TEXT:
 		wanted = json_type_string;
 		break;
@@ -248,4 +329,22 @@ char *message_to_json(const struct message *message, const char *id, int64_t seq
 int message_exit_code(const struct message *message)
 {
 	return json_object_get_int(json_object_object_get(message->json, "exit_code"));
+}
+
+int64_t message_execution_count(const struct message *message)
+{
+	return json_object_get_int64(json_object_object_get(message->json, "execution_count"));
+}
+
+bool message_is_interrupted(const struct message *message)
+{
+	return json_object_get_boolean(json_object_object_get(message->json, "interrupted"));
+}
+
+const char *message_refused_module(const struct message *message)
+{
+	const char *kind = json_object_get_string(json_object_object_get(message->json, "kind"));
+	if (message->kind != MESSAGE_REFUSED || strcmp(kind, "import") != 0)
+		return NULL;
+	return json_object_get_string(json_object_object_get(message->json, "name"));
 }

@@ -88,6 +88,8 @@ void result_done(struct result *result)
 	free(result->files);
 	for (size_t i = 0; i < result->warning_count; i++)
 		free(result->warnings[i]);
+	strings_done(&result->guard_warnings);
+	strings_done(&result->blocked_imports);
 	*result = (struct result){ 0 };
 }
 

@@ -9,6 +9,8 @@
 #include "model/limits.h"
 #include "model/spec.h"
 
+struct json_object;
+
 enum run_status {
 	STATUS_NONE = 0,
 	STATUS_OK,
@@ -143,10 +145,17 @@ struct result {
 	char language[32];   /* empty for --exec */
 	char language_version[32];
 	bool is_warm;
+	char session[68];               /* name of the session it ran in; empty: none */
+	int64_t execution_count;        /* in that session; 0: not known */
 	char *warnings[LIMIT_WARNINGS]; /* owned */
 	size_t warning_count;
 	struct isolation_item isolation[ISOLATION_ITEMS_MAX];
 	size_t isolation_count;
+
+	/* the guard's part */
+	char guard_verdict[8];          /* "allow", "warn", "block"; empty: it had nothing to say */
+	struct strings guard_warnings;  /* for who reads the result, not for a terminal */
+	struct strings blocked_imports; /* before and while it ran; at most LIMIT_WARNINGS */
 };
 
 void result_init(struct result *result); /* also makes the id */
@@ -173,9 +182,16 @@ void result_add_denial(struct result *result, const struct denial *denial);
 /* The exit status of `hotcell run` for this result. */
 int result_exit_code(const struct result *result);
 
+/* The limits of a spec as an object (owned by the caller), which spec_from_json() can read. */
+struct json_object *spec_limits_to_json(const struct spec *spec);
+
 /* The ExecutionResult as JSON text (owned by the caller), without a final newline. `spec` gives
  * meta.resource_limits. */
 char *result_to_json(const struct result *result, const struct spec *spec, bool is_pretty);
+
+/* The result as one short text (owned by the caller), for a reader who pays for every word: output,
+ * value, error with its line and hint, limits that were hit. Valid UTF-8 without controls. */
+char *result_compact(const struct result *result, const struct spec *spec);
 
 /* The event "status": "queued" or "running", and a number that goes with it; no key: none. */
 char *status_to_json(

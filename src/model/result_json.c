@@ -120,15 +120,16 @@ static struct json_object *files_to_json(const struct result *result)
 	return list;
 }
 
-/* Every number of the field table is a limit; 0 where 0 is out of range means none. */
-static struct json_object *limits_to_json(const struct spec *spec)
+/* Every number of the field table is a limit, but for what is kept; 0 where 0 is out of range means
+ * none. */
+struct json_object *spec_limits_to_json(const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
 	for (size_t i = 0; i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
 		bool is_plain = field->type == FIELD_SIZE || field->type == FIELD_COUNT;
 		bool is_milli = field->type == FIELD_SECONDS || field->type == FIELD_CPUS;
-		if (!is_plain && !is_milli)
+		if ((!is_plain && !is_milli) || field->is_record)
 			continue;
 		int64_t value = *(const int64_t *)field_slot(spec, field);
 		if (value == 0 && field->min > 0)
@@ -170,17 +171,38 @@ static struct json_object *compiled_to_json(const struct compiled *compiled)
 	return json;
 }
 
+static void add_texts(struct json_object *list, const struct strings *texts)
+{
+	for (size_t i = 0; i < texts->count; i++)
+		(void)json_object_array_add(list, json_new_string(texts->items[i]));
+}
+
+static struct json_object *guard_to_json(const struct result *result, const struct spec *spec)
+{
+	struct json_object *json = json_object_new_object();
+	json_put(json, "profile", json_new_string(profile_names[spec->profile]));
+	json_put(json, "verdict", text_or_null(result->guard_verdict));
+	return json;
+}
+
 static struct json_object *meta_to_json(const struct result *result, const struct spec *spec)
 {
 	struct json_object *json = json_object_new_object();
 	struct json_object *warnings = json_object_new_array();
+	struct json_object *blocked = json_object_new_array();
 	for (size_t i = 0; i < result->warning_count; i++)
 		(void)json_object_array_add(warnings, json_new_string(result->warnings[i]));
+	add_texts(warnings, &result->guard_warnings);
+	add_texts(blocked, &result->blocked_imports);
 	json_put(json, "runtime", json_new_string(result->runtime));
 	json_put(json, "language", text_or_null(result->language));
 	json_put(json, "language_version", text_or_null(result->language_version));
 	json_put(json, "compile", compiled_to_json(&result->compiled));
 	json_put(json, "warm", json_object_new_boolean(result->is_warm));
+	if (result->session[0]) {
+		json_put(json, "session", json_new_string(result->session));
+		json_put(json, "execution_count", number_or_null(result->execution_count));
+	}
 	json_put(json, "truncated",
 		json_object_new_boolean(result->out.is_truncated || result->err.is_truncated));
 	json_put(json, "stdout_bytes", json_object_new_int64(result->out.total_bytes));
@@ -189,9 +211,10 @@ static struct json_object *meta_to_json(const struct result *result, const struc
 		json_put(json, "stdout_file", json_new_string(result->out.spilled_to));
 	if (result->err.spilled_to)
 		json_put(json, "stderr_file", json_new_string(result->err.spilled_to));
-	json_put(json, "blocked_imports", json_object_new_array());
+	json_put(json, "guard", guard_to_json(result, spec));
+	json_put(json, "blocked_imports", blocked);
 	json_put(json, "warnings", warnings);
-	json_put(json, "resource_limits", limits_to_json(spec));
+	json_put(json, "resource_limits", spec_limits_to_json(spec));
 	json_put(json, "isolation", isolation_to_json(result));
 	json_put(json, "execution_mode", json_new_string("direct"));
 	return json;

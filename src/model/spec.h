@@ -41,6 +41,35 @@ enum proc_mode {
 	PROC_MODE_COUNT,
 };
 
+/* Whether code and result of a run are kept. */
+enum store_mode {
+	STORE_NEVER = 0,
+	STORE_ON_ERROR, /* whatever did not end with status ok */
+	STORE_ALWAYS,
+	STORE_MODE_COUNT,
+};
+
+/* How much the audit log matters; each does what those before it do. */
+enum audit_mode {
+	AUDIT_OFF = 0,
+	AUDIT_ON,       /* a record that cannot be written is a warning */
+	AUDIT_REQUIRED, /* without a record there is no answer, nor a run if that can be foreseen */
+	AUDIT_SYNC,     /* and the answer waits until the record is on the disk */
+	AUDIT_MODE_COUNT,
+};
+
+extern const char *const store_mode_names[STORE_MODE_COUNT + 1];
+extern const char *const audit_mode_names[AUDIT_MODE_COUNT + 1];
+
+/* What the guard does about code before and while it runs. */
+enum profile {
+	PROFILE_STRICT = 0, /* only what its lists allow */
+	PROFILE_STANDARD,   /* warns */
+	PROFILE_TRUSTED,    /* no guard; the cell is the same */
+	PROFILE_COUNT,
+};
+
+extern const char *const profile_names[PROFILE_COUNT + 1]; /* NULL-terminated */
 extern const char *const proc_mode_names[PROC_MODE_COUNT + 1];
 extern const char *const net_mode_names[NET_MODE_COUNT + 1]; /* NULL-terminated */
 
@@ -86,6 +115,19 @@ struct spec {
 	bool unique_layout;
 	bool cold;
 
+	/* the record */
+	int store; /* enum store_mode */
+	int64_t store_size;
+	int64_t store_days;
+	int audit; /* enum audit_mode */
+	int64_t audit_size;
+
+	/* the guard */
+	int profile;                  /* enum profile */
+	bool block_imports;           /* what the profile warns of is blocked */
+	struct strings allow_modules; /* never warned of; in strict: on the list */
+	struct strings block_modules; /* always blocked */
+
 	uint64_t given; /* bit i: spec_fields[i] was set by the asker, not by default */
 };
 
@@ -117,8 +159,10 @@ struct field {
 	const char *help;    /* one sentence, no full stop, no default */
 	const char *example; /* a value that works */
 	bool has_no_flag;    /* only JSON takes it: file, exec, args are positional */
-	bool is_job; /* settled when a program is run: a cell may stand ready before it is known
-		      */
+	bool is_once;        /* said anew for each run: no default for it can be kept */
+	bool is_job;    /* settled when a program is run: a cell may stand ready before it is known
+			 */
+	bool is_record; /* what is kept of a run: limits nothing in it */
 };
 
 extern const struct field spec_fields[];

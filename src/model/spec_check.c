@@ -319,6 +319,25 @@ static int check_python(const struct spec *spec, struct err *err)
 	return 0;
 }
 
+/* Names as import statements have them, of any language: os.path, node:fs, @scope/name. */
+static int check_modules(const char *flag, const struct strings *modules, struct err *err)
+{
+	for (size_t i = 0; i < modules->count; i++) {
+		const char *name = modules->items[i];
+		size_t len = strlen(name);
+		bool is_plain = len > 0 && len <= LIMIT_MODULE_NAME;
+		for (size_t j = 0; j < len && is_plain; j++)
+			is_plain = (unsigned char)name[j] > ' ' && !strchr("\"'\\,;", name[j]) &&
+				   name[j] != 0x7f;
+		if (!is_plain)
+			return err_set(err, ERR_INVALID,
+				"--%s: '%.60s' is no name of a module, for example --%s "
+				"urllib.request",
+				flag, name, flag);
+	}
+	return 0;
+}
+
 int spec_check(const struct spec *spec, struct err *err)
 {
 	struct strings mounts = { 0 }, files = { 0 };
@@ -326,6 +345,8 @@ int spec_check(const struct spec *spec, struct err *err)
 	TRY(check_python(spec, err));
 	TRY(check_job(spec, err));
 	TRY(check_commands(spec, err));
+	TRY(check_modules("allow-import", &spec->allow_modules, err));
+	TRY(check_modules("block-import", &spec->block_modules, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);
 	if (r == 0)
 		r = check_mounts("rw", &spec->rw, &mounts, err);

@@ -49,6 +49,10 @@ static const struct part parts[] = {
 	{ "guest",           PART_STRINGS,  AT(guest),           false },
 	{ "preload",         PART_PRELOADS, AT(preload),         false },
 	{ "cold_env",        PART_STRINGS,  AT(cold_env),        false },
+	{ "session",         PART_STRINGS,  AT(session),         false },
+	{ "points",          PART_TEXT,     AT(points),          false },
+	{ "check",           PART_STRINGS,  AT(check),           false },
+	{ "guarded",         PART_BOOL,     AT(is_guarded),      false },
 };
 
 static const struct placeholder {
@@ -374,6 +378,23 @@ static int check_waiting(const struct language *language, const char *name,
 	return 0;
 }
 
+/* A session's runner knows no code either, and speaks over a line, whatever runs may have. */
+static int check_session(const struct language *language, struct err *err)
+{
+	const struct strings *argv = &language->session;
+	const char *points = language->points;
+	if (points && argv->count == 0)
+		return err_set(err, ERR_INVALID, "field 'points' without a field 'session'");
+	if (points && strcmp(points, "copy") != 0 && strcmp(points, "own") != 0)
+		return err_set(err, ERR_INVALID, "field 'points' must be \"copy\" or \"own\"");
+	if (argv->count == 0)
+		return 0;
+	TRY(check_argv("session", argv, err));
+	TRY(refuse_use("session", argv, "{file}", "it is started before there is any", err));
+	TRY(refuse_use("session", argv, "{binary}", "it is started before there is any", err));
+	return refuse_use("session", argv, "{prepared}", "nothing is prepared for it", err);
+}
+
 /* NAME, or the beginning of names with a '*' after it. */
 static bool is_pattern(const char *text)
 {
@@ -387,6 +408,7 @@ static int check_ready(const struct language *language, struct err *err)
 {
 	TRY(check_waiting(language, "started", &language->started, err));
 	TRY(check_waiting(language, "guest", &language->guest, err));
+	TRY(check_session(language, err));
 	if (language->preload.count > 0 && language->guest.count == 0)
 		return err_set(err, ERR_INVALID, "field 'preload' without a field 'guest'");
 	for (size_t i = 0; i < language->cold_env.count; i++) {
@@ -423,6 +445,18 @@ static int check_names(const struct language *language, struct err *err)
 	return 0;
 }
 
+static int check_check(const struct language *language, struct err *err)
+{
+	if (language->is_guarded && (!language->has_channel || language->check.count == 0))
+		return err_set(err, ERR_INVALID,
+			"field 'guarded' needs \"channel\": true and a field 'check'");
+	if (language->check.count == 0)
+		return 0;
+	TRY(check_argv("check", &language->check, err));
+	TRY(refuse_use("check", &language->check, "{binary}", "nothing is compiled for it", err));
+	return need_use("check", &language->check, "{file}", err);
+}
+
 static int check_language(const struct language *language, struct err *err)
 {
 	TRY(check_names(language, err));
@@ -437,6 +471,7 @@ static int check_language(const struct language *language, struct err *err)
 	if (language->version.count > 0)
 		TRY(check_argv("version", &language->version, err));
 	TRY(check_making(language, err));
+	TRY(check_check(language, err));
 	return check_ready(language, err);
 }
 
@@ -555,8 +590,11 @@ void language_done(struct language *language)
 	strings_done(&language->prepare_defaults);
 	strings_done(&language->started);
 	strings_done(&language->guest);
+	strings_done(&language->session);
+	free(language->points);
 	preloads_done(&language->preload);
 	strings_done(&language->cold_env);
+	strings_done(&language->check);
 	*language = (struct language){ 0 };
 }
 

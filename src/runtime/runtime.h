@@ -53,6 +53,11 @@ struct language {
 	struct strings started;  /* a runner that waits on its channel for what to run */
 	struct strings guest;    /* an interpreter that cells are forked from */
 	struct preloads preload; /* what the guest's interpreter may have loaded */
+	struct strings session;  /* a runner that remembers, over a line; empty: there is none */
+	char *points; /* what a session can go back to besides its files: "copy", its process, which
+		       * copies itself; "own", what its runner keeps; NULL: nothing */
+	struct strings check;    /* analyses the code for the guard; empty: it is not analysed */
+	bool is_guarded;         /* the runner itself does so before it runs the code */
 	struct strings cold_env; /* "LC_*": variables that are read only while it starts */
 };
 

@@ -19,7 +19,8 @@ enum { ACCEPT_PAUSE_MS = 100 };
 
 static struct clients *list_of(const struct client *client)
 {
-	bool is_quiet = client->state == CLIENT_SILENT || client->state == CLIENT_CURIOUS;
+	bool is_quiet = client->state == CLIENT_SILENT || client->state == CLIENT_CURIOUS ||
+			client->state == CLIENT_CALLING;
 	return is_quiet ? &client->server->quiet : &client->server->served;
 }
 
@@ -138,6 +139,8 @@ static void hear(struct client *client)
 		admit_ask(client, &message);
 	else if (message.kind == LOAN_INFO)
 		ask_status(client);
+	else if (message.kind == LOAN_SESSION)
+		call_take(client, &message);
 	else
 		client_refuse(client, ERR_INVALID, "a client may not ask for this");
 	loan_message_done(&message);
@@ -234,6 +237,9 @@ void client_run_late(struct server *server, int64_t now_us)
 	while (server->quiet.first && server->quiet.first->deadline_us <= now_us) {
 		if (server->quiet.first->state == CLIENT_CURIOUS)
 			status_answer(server, NULL, 0); /* without the keeper, then */
+		else if (server->quiet.first->state == CLIENT_CALLING)
+			client_refuse(server->quiet.first, ERR_BROKEN,
+				"the keeper did not answer within %d s", SPEAK_MS / 1000);
 		else
 			client_refuse(server->quiet.first, ERR_INVALID,
 				"nothing was asked for %d s", SPEAK_MS / 1000);

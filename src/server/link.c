@@ -71,6 +71,7 @@ static void lose(struct server *server, const char *what)
 	struct err err = { 0 };
 	close_link(server);
 	drop_running(server);
+	server->sessions = 0;
 	status_answer(server, NULL, 0);
 	if (server->is_leaving)
 		return;
@@ -92,9 +93,11 @@ static void start_keeper(struct server *server)
 	struct link *link = &server->link;
 	struct err err = { 0 };
 	char parked[32];
+	char sessions[32];
 	(void)snprintf(parked, sizeof(parked), "%lld", (long long)server->settings.parked);
+	(void)snprintf(sessions, sizeof(sessions), "%lld", (long long)server->settings.sessions);
 	char *const args[] = { (char *)"hotcell-keeper", (char *)"--socket", link->path,
-		(char *)"--parked", parked, NULL };
+		(char *)"--parked", parked, (char *)"--sessions", sessions, NULL };
 	if (loan_start("hotcell-keeper", args, true, &link->child, &err) < 0) {
 		link->child = -1;
 		give_up(server, &err);
@@ -141,9 +144,15 @@ static void take_message(struct server *server, struct loan_message *message)
 		link->deadline_us = 0;
 		if (server->running > 0)
 			server_log("took over %zu cells that are lent", server->running);
+		if (server->sessions > 0)
+			server_log("took over %zu sessions", server->sessions);
 		server_set_ready(server);
 		admit_next(server);
+		call_pass_all(server);
 		warm_up(server, server->settings.warm);
+	} else if (message->kind == LOAN_SESSION) {
+		server->sessions = message->number;
+		server->idle_us = clock_us();
 	} else if (message->kind == LOAN_INFO) {
 		status_answer(server, message->text, message->len);
 	}
@@ -158,6 +167,7 @@ static void wake(void *context, uint32_t events)
 		link->is_full = false;
 		(void)loop_change(&server->loop, &link->watch, EPOLLIN | EPOLLRDHUP);
 		admit_next(server);
+		call_pass_all(server);
 	}
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
@@ -264,18 +274,42 @@ static bool wait_for(int fd, short events)
 	return n > 0;
 }
 
-static bool has_ended(const struct link *link)
+/* Reads on to its answer: it stays when it holds sessions, and hangs up when it ends. */
+static bool has_answered(const struct link *link, bool *ret_stays)
 {
-	while (loan_send(link->fd, LOAN_END, 0, NULL, 0, NULL, 0) == -EAGAIN)
+	struct loan_message message;
+	for (;;) {
+		if (!wait_for(link->fd, POLLIN | POLLRDHUP))
+			return false;
+		int r = loan_receive(link->fd, &message);
+		if (r <= 0 && r != -EAGAIN)
+			return true;
+		*ret_stays = r > 0 && message.kind == LOAN_END;
+		if (r > 0)
+			loan_message_done(&message);
+		if (*ret_stays)
+			return true;
+	}
+}
+
+static bool has_ended(const struct link *link, bool *ret_stays)
+{
+	while (loan_send(link->fd, LOAN_END, 1, NULL, 0, NULL, 0) == -EAGAIN)
 		if (!wait_for(link->fd, POLLOUT))
 			return false;
-	return link->pidfd >= 0 ? wait_for(link->pidfd, POLLIN) : wait_for(link->fd, POLLRDHUP);
+	if (!has_answered(link, ret_stays))
+		return false;
+	return *ret_stays || link->pidfd < 0 || wait_for(link->pidfd, POLLIN);
 }
 
 void link_end(struct server *server)
 {
 	struct link *link = &server->link;
-	bool is_stuck = link->fd >= 0 && !has_ended(link);
+	bool does_stay = false;
+	bool is_stuck = link->fd >= 0 && !has_ended(link, &does_stay);
+	if (does_stay)
+		server_log("the keeper stays with %zu sessions, for the next daemon",
+			server->sessions);
 	if (is_stuck)
 		server_log("the keeper did not end within %d s, and is killed", END_MS / 1000);
 	if (is_stuck && link->pidfd >= 0)
@@ -283,7 +317,7 @@ void link_end(struct server *server)
 	/* one that does not listen yet has lent nothing */
 	if (link->child > 0 && link->state == LINK_STARTING)
 		(void)kill(link->child, SIGKILL);
-	if (link->child > 0)
+	if (link->child > 0 && !does_stay)
 		while (waitpid(link->child, NULL, 0) < 0 && errno == EINTR)
 			;
 	link->child = -1;

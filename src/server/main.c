@@ -43,19 +43,49 @@ static int take_option(char **argv, int *at, struct server_settings *settings, s
 	return server_settings_set(settings, option->flag, value, err);
 }
 
+static int take_options(char **argv, struct server_settings *settings, struct err *err)
+{
+	for (int at = 1; argv[at];)
+		TRY(take_option(argv, &at, settings, err));
+	return 0;
+}
+
+/* Options say which file to read, and then count more than what it says. */
+static int fill_settings(
+	char **argv, struct config *config, struct server_settings *settings, struct err *err)
+{
+	server_settings_init(settings);
+	TRY(take_options(argv, settings, err));
+	TRY(config_load(config, &settings->wish, err));
+	server_settings_init(settings);
+	TRY(server_settings_configure(settings, config, err));
+	TRY(take_options(argv, settings, err));
+	return server_settings_check(settings, err);
+}
+
+static int read_settings(void *argv, struct server_settings *ret_settings, struct err *err)
+{
+	struct config *config = xcalloc(1, sizeof(*config));
+	config_init(config);
+	int r = fill_settings(argv, config, ret_settings, err);
+	ret_settings->config = config;
+	ret_settings->reread = read_settings;
+	ret_settings->context = argv;
+	if (r < 0)
+		server_settings_done(ret_settings);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	struct server_settings settings;
 	struct err err = { 0 };
-	server_settings_init(&settings);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		(void)printf("hotcelld %s\n", HOTCELL_VERSION);
 		return 0;
 	}
-	for (int at = 1; at < argc;)
-		if (take_option(argv, &at, &settings, &err) < 0)
-			return fail(&err);
-	if (server_settings_check(&settings, &err) < 0 || server_run(&settings, &err) < 0)
+	if (read_settings(argv, &settings, &err) < 0)
 		return fail(&err);
-	return 0;
+	config_pass_on(settings.config);
+	return server_run(&settings, &err) < 0 ? fail(&err) : 0;
 }

@@ -21,6 +21,7 @@ enum {
 enum client_state {
 	CLIENT_SILENT = 0, /* has not said yet what it wants */
 	CLIENT_CURIOUS,    /* asked how things are; the keeper is being asked */
+	CLIENT_CALLING,    /* has a request for a session, and the keeper is not there yet */
 	CLIENT_WAITING,    /* asked for a cell and is in the queue */
 	CLIENT_RUNNING, /* was passed on: only its hang-up is of interest, and it is never read from
 			 */
@@ -35,7 +36,7 @@ struct client {
 	enum client_state state;
 	uint64_t key; /* whose: user and session */
 	int64_t deadline_us;
-	struct loan_message request; /* owned, while it waits */
+	struct loan_message request; /* owned, while it waits or calls */
 	uint32_t told;               /* how many it was told are before it */
 };
 
@@ -73,15 +74,17 @@ struct server {
 	int listen_fd, signal_fd; /* owned */
 	char path[SOCKET_PATH_MAX];
 	struct link link;
-	struct clients quiet;  /* silent and curious, the longest first */
+	struct clients quiet;  /* silent, curious and calling, the longest first */
 	struct clients served; /* waiting and running */
 	struct queue queue;
 	size_t running;
+	size_t sessions;        /* that the keeper holds */
 	uint64_t lent, refused; /* since the start */
 	int64_t started_us;
 	int64_t idle_us;   /* since when nobody is here */
 	int64_t news_us;   /* when those who wait are told; 0: there is nothing new */
 	int64_t accept_us; /* when we accept again; 0: we do */
+	bool has_terminal; /* it was started in one */
 	bool is_ready;
 	bool is_leaving;
 	bool is_over;
@@ -97,6 +100,10 @@ void client_drop(struct client *client);
 void client_set_state(struct client *client, enum client_state state);
 void client_run_late(struct server *server, int64_t now_us); /* those past their deadline */
 
+/* call.c */
+void call_take(struct client *client, struct loan_message *request); /* takes what it needs */
+void call_pass_all(struct server *server);
+
 /* admission.c */
 void admit_ask(struct client *client, struct loan_message *request); /* takes what it needs */
 void admit_next(struct server *server);
@@ -106,6 +113,11 @@ void admit_note_change(struct server *server);
 
 /* warm.c */
 void warm_up(struct server *server, const char *list);
+void warm_down(struct server *server, const char *list); /* no more of them than are asked for */
+
+/* reload.c */
+void reload(struct server *server);
+bool reload_is_hangup(const struct server *server); /* the signal means that the terminal is gone */
 
 /* link.c */
 void link_open(struct server *server);
@@ -124,5 +136,6 @@ void notify(const char *state);
 
 /* server.c */
 void server_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int server_allow_descriptors(const struct server_settings *settings, struct err *err);
 void server_set_ready(struct server *server);
 void server_fail(struct server *server, const struct err *err);

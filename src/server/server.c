@@ -52,6 +52,8 @@ static void take_signal(void *context, uint32_t events)
 	while (read(server->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			link_reap(server);
+		else if (info.ssi_signo == SIGHUP && !reload_is_hangup(server))
+			reload(server);
 		else
 			server->is_over = true;
 	}
@@ -60,7 +62,7 @@ static void take_signal(void *context, uint32_t events)
 /* ---- set-up ------------------------------------------------------------------------------- */
 
 /* Every client that may be here has a descriptor for sure. */
-static int allow_descriptors(const struct server_settings *settings, struct err *err)
+int server_allow_descriptors(const struct server_settings *settings, struct err *err)
 {
 	struct rlimit limit = { 0 };
 	rlim_t wanted = (rlim_t)(settings->concurrency + settings->queue) + SPARE_CLIENTS + OWN_FDS;
@@ -126,7 +128,7 @@ static int watch_signals(struct server *server, struct err *err)
 
 static int set_up(struct server *server, struct err *err)
 {
-	TRY(allow_descriptors(&server->settings, err));
+	TRY(server_allow_descriptors(&server->settings, err));
 	TRY(find_paths(server, err));
 	TRY(watch_signals(server, err));
 	int r = loop_init(&server->loop);
@@ -146,7 +148,7 @@ static int set_up(struct server *server, struct err *err)
 static bool is_deserted(const struct server *server)
 {
 	return server->settings.is_on_demand && server->is_ready && server->quiet.count == 0 &&
-	       server->served.count == 0;
+	       server->served.count == 0 && server->sessions == 0;
 }
 
 static int64_t idle_end_us(const struct server *server)
@@ -214,7 +216,7 @@ static void leave(struct server *server)
 	loop_done(&server->loop);
 }
 
-int server_run(const struct server_settings *settings, struct err *err)
+int server_run(struct server_settings *settings, struct err *err)
 {
 	struct server server = {
 		.settings = *settings,
@@ -226,6 +228,7 @@ int server_run(const struct server_settings *settings, struct err *err)
 		.link = { .fd = -1, .pidfd = -1, .watch.fd = -1, .child = -1 },
 		.started_us = clock_us(),
 		.idle_us = clock_us(),
+		.has_terminal = isatty(STDIN_FILENO) || isatty(STDERR_FILENO),
 		.err = err,
 	};
 	int r = set_up(&server, err);
@@ -239,5 +242,6 @@ int server_run(const struct server_settings *settings, struct err *err)
 			do_what_is_due(&server);
 	}
 	leave(&server);
+	server_settings_done(&server.settings);
 	return r < 0 || err->code != ERR_NONE ? -1 : 0;
 }

@@ -11,16 +11,23 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "config/config.h"
 
 struct server_settings {
 	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
 	int64_t concurrency;     /* most loans at once */
 	int64_t queue;           /* most who wait for one */
 	int64_t parked;          /* most cells that stand ready */
+	int64_t sessions;        /* most sessions */
 	const char *warm;        /* borrowed; what does from the beginning */
 	int64_t idle_s;          /* on demand: leaves after so long without a client */
 	bool is_on_demand;
 	bool has_idle; /* it was given */
+	struct config_wish wish;
+	struct config *config; /* owned; what they were read from, or NULL: nothing */
+	/* Reads them anew, on SIGHUP. NULL: they stay as they are. */
+	int (*reread)(void *context, struct server_settings *ret_settings, struct err *err);
+	void *context; /* of reread */
 };
 
 /* One option of the daemon, for whoever reads a command line. */
@@ -34,10 +41,15 @@ extern const struct server_option server_options[];
 extern const size_t server_option_count;
 
 void server_settings_init(struct server_settings *settings);
+void server_settings_done(struct server_settings *settings);
 
 /* Sets one of server_options; `value` is NULL for one without, and must outlive the settings. */
 int server_settings_set(
 	struct server_settings *settings, const char *flag, const char *value, struct err *err);
+
+/* Sets what the configuration says of the daemon; it must outlive the settings. */
+int server_settings_configure(
+	struct server_settings *settings, const struct config *config, struct err *err);
 
 /* Whether they fit together. */
 int server_settings_check(const struct server_settings *settings, struct err *err);
@@ -45,5 +57,6 @@ int server_settings_check(const struct server_settings *settings, struct err *er
 /* Whether the value of --warm makes sense. */
 int warm_check(const char *list, struct err *err);
 
-/* Serves until it is told to end (SIGTERM, SIGINT, SIGHUP) or, on demand, not needed. */
-int server_run(const struct server_settings *settings, struct err *err);
+/* Serves until it is told to end (SIGTERM, SIGINT, or its terminal goes) or, on demand, not needed.
+ * SIGHUP has the settings read again. Takes them. */
+int server_run(struct server_settings *settings, struct err *err);

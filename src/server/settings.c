@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "model/field.h"
 #include "model/limits.h"
 #include "model/units.h"
 #include "server/server.h"
 #include "wire/utf8.h"
 
-enum { IDLE_S = 300, QUEUE = 256, PARKED = 64, LOANS_PER_CPU = 4 };
+enum { IDLE_S = 300, QUEUE = 256, PARKED = 64, SESSIONS = 600, LOANS_PER_CPU = 4 };
 
 /* What each option sets; the words for it are in the table below. */
 static const struct number {
@@ -23,6 +24,7 @@ static const struct number {
 	{ "concurrency", offsetof(struct server_settings, concurrency), 1, LIMIT_LOANS },
 	{ "queue",       offsetof(struct server_settings, queue),       0, LIMIT_QUEUE },
 	{ "parked",      offsetof(struct server_settings, parked),      0, LIMIT_PARKED },
+	{ "sessions",    offsetof(struct server_settings, sessions),    0, LIMIT_SESSIONS },
 	{ "idle",        offsetof(struct server_settings, idle_s),      1, 30 * 86400 },
 	/* clang-format on */
 };
@@ -35,11 +37,14 @@ const struct server_option server_options[] = {
 	{ "concurrency", "N", "most cells lent at once [4 for each CPU]" },
 	{ "queue", "N", "most clients who wait for one; more are refused [256]" },
 	{ "parked", "N", "most cells that stand ready [64]" },
+	{ "sessions", "N", "most sessions held at once [600]" },
 	{ "warm", "NAME[=N],…",
 		"languages whose cells stand ready before anybody asks, and how many of each "
 		"[python=2]" },
 	{ "on-demand", NULL, "leave when nobody has needed it for a while" },
 	{ "idle", "SEC", "with --on-demand: how long that is, in seconds [300]" },
+	{ "config", "FILE", "read this settings file, not the user's and the system's" },
+	{ "no-config", NULL, "read no settings file" },
 };
 const size_t server_option_count = COUNT_OF(server_options);
 
@@ -51,9 +56,18 @@ void server_settings_init(struct server_settings *settings)
 		.concurrency = LOANS_PER_CPU * (is_known ? CPU_COUNT(&cpus) : 1),
 		.queue = QUEUE,
 		.parked = PARKED,
+		.sessions = SESSIONS,
 		.warm = "python",
 		.idle_s = IDLE_S,
 	};
+}
+
+void server_settings_done(struct server_settings *settings)
+{
+	if (settings->config)
+		config_done(settings->config);
+	free(settings->config);
+	*settings = (struct server_settings){ 0 };
 }
 
 static int set_number(struct server_settings *settings, const struct number *number,
@@ -82,6 +96,10 @@ int server_settings_set(
 		}
 	if (strcmp(flag, "on-demand") == 0)
 		settings->is_on_demand = true;
+	else if (strcmp(flag, "config") == 0)
+		settings->wish = (struct config_wish){ .file = value };
+	else if (strcmp(flag, "no-config") == 0)
+		settings->wish = (struct config_wish){ .has_no_file = true };
 	else if (strcmp(flag, "warm") == 0) {
 		settings->warm = value;
 		return warm_check(value, err);
@@ -95,6 +113,29 @@ int server_settings_set(
 			"machine use the socket");
 	else
 		return err_set(err, ERR_INVALID, "--%s: no such option; --help lists them", flag);
+	return 0;
+}
+
+static int configure_one(struct server_settings *settings, const struct config *config,
+	const char *name, struct err *err)
+{
+	const struct config_value *value = config_look_up(config, "daemon", name);
+	if (!value || server_settings_set(settings, name, value->texts.items[0], err) == 0)
+		return 0;
+	auto_free char *origin = config_origin(value);
+	return err_wrap(err, "%s", origin);
+}
+
+/* Where it listens is passed on to clients too, and so stands in the environment. */
+int server_settings_configure(
+	struct server_settings *settings, const struct config *config, struct err *err)
+{
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		TRY(configure_one(settings, config, numbers[i].flag, err));
+	TRY(configure_one(settings, config, "warm", err));
+	settings->has_idle = false; /* a default that waits for --on-demand */
+	const struct config_value *leaves = config_look_up(config, "daemon", "on_demand");
+	settings->is_on_demand = leaves && field_is_true(leaves->texts.items[0]);
 	return 0;
 }
 

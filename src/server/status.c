@@ -26,6 +26,7 @@ static char *describe(const struct server *server, const char *keeper, size_t le
 	json_put(json, "queue", json_object_new_int64(server->settings.queue));
 	json_put(json, "served", json_object_new_uint64(server->lent));
 	json_put(json, "refused", json_object_new_uint64(server->refused));
+	json_put(json, "sessions", json_object_new_uint64(server->sessions));
 	json_put(json, "keeper_ended", json_object_new_uint64(server->link.death_count));
 	json_put(json, "keeper", account);
 	return json_print(json, false);

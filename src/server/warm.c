@@ -36,7 +36,10 @@ static int ask_for(struct server *server, const char *name, int64_t count, struc
 	spec_init(&spec);
 	spec.language = xstrdup(name);
 	spec.code = xstrdup("");
-	int r = engine_policy(&spec, &policy, err);
+	/* as a run that reads the same settings would ask */
+	int r = server->settings.config ? engine_configure(&spec, server->settings.config, err) : 0;
+	if (r == 0)
+		r = engine_policy(&spec, &policy, err);
 	spec_done(&spec);
 	if (r == 0 && loan_send(server->link.fd, LOAN_WARM, (uint32_t)count, policy, strlen(policy),
 			      NULL, 0) < 0)
@@ -58,16 +61,27 @@ int warm_check(const char *list, struct err *err)
 
 /* A language that is not here, or cannot stand ready, is told of once, and nothing else: runs go on
  * as they would. */
-void warm_up(struct server *server, const char *list)
+static void ask_for_all(struct server *server, const char *list, bool is_wanted)
 {
 	for (const char *at = list; *at;) {
 		auto_free char *name = NULL;
 		int64_t count = 0;
 		struct err err = { 0 };
 		size_t len = strcspn(at, ",");
-		if (read_item(at, len, &name, &count, &err) < 0 ||
-			ask_for(server, name, count, &err) < 0)
+		if ((read_item(at, len, &name, &count, &err) < 0 ||
+			    ask_for(server, name, is_wanted ? count : 0, &err) < 0) &&
+			is_wanted)
 			server_log("--warm: %s", err.text);
 		at += len + (at[len] == ',');
 	}
+}
+
+void warm_up(struct server *server, const char *list)
+{
+	ask_for_all(server, list, true);
+}
+
+void warm_down(struct server *server, const char *list)
+{
+	ask_for_all(server, list, false);
 }

@@ -27,7 +27,7 @@ enum {
 };
 
 /* Whether it can be the name of a session or of a point: letters, digits, '.', '_' and '-', up to
- * 64 of them, and not '.' or '-' first. */
+ * 64 of them, and not '.' or '-' first. Only digits name a point by its id. */
 bool session_is_name(const char *name);
 
 /* What a session is to be, besides what its spec says. */
@@ -56,10 +56,13 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
  *   {"verb":"rollback","session":"a","point":"x" or 3,"force":bool}  {"point":POINT,"notes":[…]}
  *   {"verb":"undo","session":"a"}                     the same
  *   {"verb":"fork","session":"a","new":"b"}           {"session":INFO,"notes":[…]}
- * INFO: name, id, language, status (idle, busy, dead), created, last_used (seconds since 1970),
- * executions, idle, lifetime, undo, warm, limits, memory_kb, private_kb, family (names of those
- * that share its cell), points, running ({"turn","since"} or null), died (why, or null). POINT: id,
- * name (or null), parent (id or null), execution, created, private_kb, is_automatic. */
+ * INFO: name, id, language, status (idle, busy), created, last_used (seconds since 1970),
+ * executions, idle, lifetime, undo, warm, memory_kb, points, running ({"turn","since","client",
+ * "is_attended"} or null); of `info` alone: limits, private_kb, family (names of those that share
+ * its cell), covers (copy, own or files: what points hold), current (id of the point the state
+ * comes from, or null). In a list points are ids.
+ * POINT: id, name (or null), parent (id or null), execution, created, is_automatic, is_lost; of
+ * `info` alone: private_kb. */
 int session_ask(struct json_object *request, struct json_object **ret_answer, struct err *err);
 
 /* One turn. All of it is borrowed. */
@@ -71,10 +74,14 @@ struct session_turn {
 	int64_t timeout_ms;        /* 0: the session's own */
 	int64_t max_output;        /* of each stream in the result; 0: the session's own */
 	bool waits;                /* for its turn when another has it; else that is ERR_BUSY */
+	bool reloads;              /* modules of the project that changed are loaded again first */
 	const struct strings *env; /* set before the code runs, and kept; NULL: none */
 	const char *stdin_path;    /* "-": our own; NULL: nothing to read */
 	struct outlet outlet;      /* as of a run; fds of -1: nobody follows */
 	int interrupt_fd; /* readable: the code is interrupted, and the state stays; -1: none */
+	/* Asked when interrupt_fd is readable, where more than interrupts comes from there. NULL:
+	 * it is one. */
+	bool (*is_interrupt)(void *context);
 	/* Asked when the code wants a line: the answer without its newline (owned by the room), or
 	 * NULL for the end of input. The deadline waits meanwhile. NULL: input() reads stdin. */
 	char *(*input)(void *context, const char *prompt, bool is_secret);
@@ -93,3 +100,7 @@ int session_exec(const struct session_turn *turn, struct result *result, struct 
  * right shape, and the caller's. ERR_BUSY while code runs. */
 int session_question(const char *session, struct json_object *request,
 	struct json_object **ret_answer, struct err *err);
+
+/* What is in /home/user of the session: as keeper_list_files() tells it, the caller's. A turn that
+ * is not counted, too. */
+int session_files(const char *session, struct json_object **ret_files, struct err *err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "wire/utf8.h"
 
@@ -220,6 +221,51 @@ static char *escape_sly(const char *text)
 		text += character ? from_len : 1;
 	}
 	return safe;
+}
+
+/* The letter of a character that has a short escape; 0: it has none. */
+static char short_escape(char character)
+{
+	static const char characters[] = "\"\\\b\f\n\r\t";
+	static const char letters[] = "\"\\bfnrt";
+	const char *found = character ? strchr(characters, character) : NULL;
+	return found ? letters[found - characters] : '\0';
+}
+
+/* Puts one character of valid UTF-8 into `to`, escaped where it must be. Its length is returned,
+ * the bytes it was read from are in *ret_len. */
+static int quote_one(const char *at, size_t len, char to[8], size_t *ret_len)
+{
+	char ahead[4] = { 0 };
+	memcpy(ahead, at, len < 3 ? len : 3);
+	uint32_t sly = sly_character(ahead, ret_len);
+	unsigned char byte = (unsigned char)*at;
+	if (sly)
+		return snprintf(to, 8, "\\u%04x", sly);
+	*ret_len = 1;
+	if (short_escape(*at))
+		return snprintf(to, 8, "\\%c", short_escape(*at));
+	if (byte < 0x20)
+		return snprintf(to, 8, "\\u%04x", byte);
+	to[0] = *at;
+	return 1;
+}
+
+int json_quote(struct buf *out, const char *data, size_t len)
+{
+	size_t text_len = len;
+	auto_free char *repaired =
+		utf8_is_valid(data, len, NULL) ? NULL : utf8_repair(data, len, &text_len);
+	const char *text = repaired ? repaired : data;
+	int r = buf_append(out, "\"", 1);
+	for (size_t at = 0; at < text_len && r == 0;) {
+		char one[8];
+		size_t from_len = 1;
+		int n = quote_one(text + at, text_len - at, one, &from_len);
+		r = buf_append(out, one, (size_t)n);
+		at += from_len;
+	}
+	return r < 0 ? r : buf_append(out, "\"", 1);
 }
 
 char *json_print(struct json_object *json, bool is_pretty)

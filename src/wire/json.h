@@ -36,5 +36,10 @@ struct json_object *json_new_decimal(int64_t value, int places);
 /* Adds a value, which is taken, under a key that is a literal and not there yet. */
 void json_put(struct json_object *object, const char *key, struct json_object *value);
 
+/* Appends text as a string of JSON, its quotes included, as json_print() would write it. 0, or
+ * -ENOSPC. For those to whom making objects first is too slow. */
+struct buf;
+int json_quote(struct buf *out, const char *data, size_t len);
+
 /* The text (owned by the caller), without a final newline. */
 char *json_print(struct json_object *json, bool is_pretty);

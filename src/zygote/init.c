@@ -42,9 +42,33 @@ static void count_io(int io_fd, struct init_message *message)
 		message->write_bytes = strtoll(write_at + 7, NULL, 10);
 }
 
+static bool is_watched(const struct orders *orders, pid_t pid)
+{
+	for (size_t i = 0; i < LIMIT_WATCHED; i++)
+		if (__atomic_load_n(&orders->watched[i], __ATOMIC_ACQUIRE) == pid)
+			return true;
+	return false;
+}
+
+/* In a session the payload is one process among others. True: init goes on. */
+static bool does_stay(struct raising *raising, pid_t pid, int status, const struct rusage *usage)
+{
+	const struct orders *orders = &raising->page->orders;
+	const struct init_message message = { .kind = INIT_ENDED,
+		.pid = pid,
+		.wait_status = status,
+		.cpu_us = time_us(usage->ru_utime) + time_us(usage->ru_stime),
+		.max_rss_kb = usage->ru_maxrss };
+	if (!__atomic_load_n(&orders->is_session, __ATOMIC_ACQUIRE))
+		return false;
+	if (is_watched(orders, pid))
+		(void)io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), NULL, 0);
+	return true;
+}
+
 static void reap(pid_t payload, struct raising *raising)
 {
-	struct init_message message = { .kind = INIT_ENDED };
+	struct init_message message = { .kind = INIT_ENDED, .pid = payload };
 	struct init_message before = { 0 };
 	count_io(raising->io_fd, &before);
 	for (;;) {
@@ -58,7 +82,7 @@ static void reap(pid_t payload, struct raising *raising)
 		message.cpu_us += time_us(usage.ru_utime) + time_us(usage.ru_stime);
 		if (usage.ru_maxrss > message.max_rss_kb)
 			message.max_rss_kb = usage.ru_maxrss;
-		if (pid != payload)
+		if (does_stay(raising, pid, status, &usage) || pid != payload)
 			continue;
 		message.wait_status = status;
 		count_io(raising->io_fd, &message);

@@ -61,9 +61,9 @@ def default_place(person):
     nothing_left(person)
 
 
-@claim("SIGTERM, SIGINT and SIGHUP end it, with its keeper and what is lent")
+@claim("SIGTERM and SIGINT end it, with its keeper and what is lent")
 def ended_by_signal(person):
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGINT):
         with Daemon(person, "--concurrency", "1") as daemon:
             running, waiting = daemon.client(), daemon.client()
             running.borrow()

@@ -76,6 +76,15 @@ def works_spec(person):
     equal(person.run("--spec", "spec.json").ok().out, "specified\n", "stdout with --spec")
 
 
+def works_config(person):
+    person.write(person.path("c.yaml"), "env: {WORD: ran}\n")
+    run_ok(person, "--config", "c.yaml", code="import os; print(os.environ['WORD'])")
+
+
+def works_no_config(person):
+    run_ok(person, "--no-config", env={"HOTCELL_CONFIG": "/nowhere/to/be/found"})
+
+
 def works_exec(person):
     equal(person.run("--exec", "--", "echo", "-n", "a b").ok().out, "a b", "stdout with --exec")
 
@@ -149,11 +158,20 @@ WORKS = {
     "without": [plain("--without", "landlock")],
     "cold": [plain("--cold")],
     "unique-layout": [plain("--unique-layout")],
+    "store": [plain("--store", "never"), plain("--store", "on_error"), plain("--store", "always")],
+    "store-size": [plain("--store-size", "1M"), plain("--store-size", "2G")],
+    "store-days": [plain("--store-days", "1"), plain("--store-days", "36500")],
+    "audit": [plain("--audit", "off"), plain("--audit", "on"), plain("--audit", "required"),
+              plain("--audit", "sync")],
+    "audit-size": [plain("--audit-size", "1M"), plain("--audit-size", "2G")],
     "exec": [works_exec],
     "json": [lambda person: equal(person.json(*ANYTHING).is_ok().stdout, "ran\n", "stdout")],
     "stream": [works_stream],
+    "compact": [plain("--compact")],
     "explain": [works_explain],
     "spec": [works_spec],
+    "config": [works_config],
+    "no-config": [works_no_config],
     "color": [plain("--color", "auto"), plain("--color", "always"), plain("--color", "never")],
     "rows": [plain("--rows", "100")],
     "help": [lambda person: contains(person.run("--help").ok().out, "usage:", "help")],
@@ -217,7 +235,13 @@ REFUSED = {
     "preload": ["", "no-such-set", "AUTO"],
     "commands": ["", "ls,", "bin/ls", "..", "no-such-program", "ls cat"],
     "without": ["seccomp", "landlok", "", "pid_namespace"],
+    "store": ["sometimes", "", "ALWAYS", "on-error"],
+    "store-size": ["1K", "0", "-1", "x", "", "2T"],
+    "store-days": ["0", "-1", "36501", "1.5", ""],
+    "audit": ["yes", "", "ON", "loud"],
+    "audit-size": ["1K", "0", "-1", "x", "", "2T"],
     "spec": ["/nowhere/to/be/found", ""],
+    "config": ["/nowhere/to/be/found", ""],
     "color": ["blue", "", "AUTO"],
     "rows": ["0", "-1", "many", ""],
 }

@@ -25,7 +25,8 @@ BUILD = os.path.abspath(os.environ.get("HOTCELL_BUILD", "build"))
 HOTCELL = os.path.abspath(os.environ.get("HOTCELL", os.path.join(BUILD, "hotcell")))
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
-PROGRAMS = ("hotcell", "hotcelld", "hotcell-bench", "hotcell-keeper", "hotcell-zygote")
+PROGRAMS = ("hotcell", "hotcelld", "hotcell-worker", "hotcell-bench", "hotcell-repl", "hotcell-keeper",
+            "hotcell-zygote")
 
 STATUSES = {
     "ok", "error", "signal", "timeout", "cpu_limit", "oom", "output_limit", "disk_limit",
@@ -133,6 +134,8 @@ class Person:
             "HOME": self.home,
             "LANG": "C.UTF-8",
         }
+        if self.is_root:  # the machine's own state is not for tests
+            self.env["HOTCELL_STATE_DIR"] = os.path.join(self.home, "state")
         for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             if variable in os.environ:
                 self.env[variable] = os.environ[variable]
@@ -301,14 +304,14 @@ FILE_KEYS = {"path": str, "size": int, "saved_to": (str, NONE), "refused": (str,
 META_KEYS = {
     "runtime": (str, NONE), "language": (str, NONE), "language_version": (str, NONE),
     "compile": (dict, NONE), "warm": bool, "truncated": bool, "stdout_bytes": int, "stderr_bytes": int,
-    "blocked_imports": list, "warnings": list, "resource_limits": dict, "isolation": dict,
+    "guard": dict, "blocked_imports": list, "warnings": list, "resource_limits": dict, "isolation": dict,
     "execution_mode": str,
 }
 COMPILE_KEYS = {
     "cached": bool, "duration": NUMBER, "cpu_ms": NUMBER, "max_memory_kb": int, "output": str,
     "truncated": bool,
 }
-META_MORE = {"stdout_file": str, "stderr_file": str}
+META_MORE = {"stdout_file": str, "stderr_file": str, "session": str, "execution_count": (int, NONE)}
 LIMIT_KEYS = {
     "timeout": NUMBER, "cpu_time": NUMBER + (NONE,), "memory": int, "pids": int, "disk": int,
     "inodes": int, "cpus": NUMBER + (NONE,), "max_output": int, "output_limit": int,

@@ -16,5 +16,6 @@ TEST(every_day_of_eight_centuries_is_the_librarys)
 		ASSERT_EQ(date.year, expected.tm_year + 1900);
 		ASSERT_EQ(date.month, expected.tm_mon + 1);
 		ASSERT_EQ(date.day, expected.tm_mday);
+		ASSERT_EQ(date_to_day(&date), day);
 	}
 }

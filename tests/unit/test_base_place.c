@@ -159,6 +159,35 @@ TEST(somebody_elses_directory_is_refused)
 	ASSERT_EQ(fd, -1);
 }
 
+TEST(state_is_where_the_user_says_or_where_it_belongs)
+{
+	char *path = NULL;
+	set_up();
+	become_ordinary();
+	ASSERT_EQ(setenv("HOTCELL_STATE_DIR", "/srv/state", 1), 0);
+	ASSERT_EQ(setenv("XDG_STATE_HOME", "/xdg", 1), 0);
+	ASSERT_EQ(setenv("HOME", "/home/ana", 1), 0);
+	static const char *const variables[] = { "HOTCELL_STATE_DIR", "XDG_STATE_HOME", "HOME" };
+	static const char *const wanted[] = { "/srv/state", "/xdg/hotcell",
+		"/home/ana/.local/state/hotcell" };
+	for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+		ASSERT_OK(place_state_dir(&path, &err));
+		ASSERT_STR(path, wanted[i]);
+		free(path);
+		ASSERT_EQ(unsetenv(variables[i]), 0);
+	}
+	ASSERT_FAIL(place_state_dir(&path, &err), ERR_MISSING);
+	ASSERT_HAS(err.text, "HOTCELL_STATE_DIR");
+}
+
+TEST(a_relative_state_directory_is_refused)
+{
+	char *path = NULL;
+	ASSERT_EQ(setenv("HOTCELL_STATE_DIR", "state", 1), 0);
+	ASSERT_FAIL(place_state_dir(&path, &err), ERR_INVALID);
+	ASSERT_HAS(err.text, "HOTCELL_STATE_DIR: 'state' is not an absolute path");
+}
+
 TEST(a_program_is_found_beside_us_and_one_directory_above)
 {
 	char path[PATH_MAX + 64];

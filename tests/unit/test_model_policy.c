@@ -415,15 +415,19 @@ TEST(a_jobs_affair_in_a_policy_is_refused)
 {
 	for (size_t i = 0; i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];
-		const char *value = field->type == FIELD_BOOL ? "true" : "\"x\"";
+		bool is_list = field->type == FIELD_STRINGS || field->type == FIELD_PAIRS;
+		bool is_number = field->type == FIELD_SECONDS || field->type == FIELD_SIZE ||
+				 field->type == FIELD_COUNT;
 		if (!field->is_job)
 			continue;
-		if (field->type == FIELD_STRINGS || field->type == FIELD_PAIRS)
-			value = "[\"x\"]";
-		else if (field->type == FIELD_SECONDS || field->type == FIELD_SIZE)
-			value = "65536";
-		else if (field->choices)
-			value = strcmp(field->name, "proc") == 0 ? "\"pid\"" : "\"local\"";
+		auto_free char *number = xasprintf("%" PRId64, field->min);
+		auto_free char *choice =
+			xasprintf("\"%s\"", field->choices ? field->choices[0] : "x");
+		const char *value = is_list ? "[\"x\"]" : choice;
+		if (is_number)
+			value = number;
+		else if (field->type == FIELD_BOOL)
+			value = "true";
 		auto_free char *text = xasprintf("{\"spec\":{\"%s\":%s}}", field->name, value);
 		auto_free char *want = xasprintf("'%s' is a job's affair", field->name);
 		refuse(text, ERR_INVALID, want);

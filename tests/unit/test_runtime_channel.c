@@ -90,9 +90,14 @@ static const struct { const char *text, *words; } broken[] = {
 	{ "{\"event\":\"error\",\"kind\":\"timeout\",\"name\":\"A\",\"value\":\"\"}", "'kind'" },
 	{ "{\"event\":\"error\",\"kind\":\"runtime\",\"name\":\"A\",\"value\":\"\",\"line\":-1}", "range" },
 	{ "{\"event\":\"error\",\"kind\":\"runtime\",\"name\":\"A\",\"value\":\"\",\"line\":1.5}", "'line'" },
-	{ "{\"event\":\"error\",\"kind\":\"runtime\",\"name\":\"A\",\"value\":\"\",\"traceback\":[1]}", "frame" },
+	{ "{\"event\":\"error\",\"kind\":\"runtime\",\"name\":\"A\",\"value\":\"\",\"traceback\":[1]}", "no object" },
 	{ "{\"event\":\"error\",\"kind\":\"runtime\",\"name\":\"A\",\"value\":\"\",\"traceback\":[{}]}", "'file' is missing" },
 	{ "{\"event\":\"done\",\"exit_code\":\"0\"}", "'exit_code'" },
+	{ "{\"event\":\"report\",\"findings\":{},\"imports\":[],\"left_out\":0}", "'findings' must be an array" },
+	{ "{\"event\":\"report\",\"findings\":[],\"imports\":[1],\"left_out\":0}", "'imports' has an item" },
+	{ "{\"event\":\"report\",\"findings\":[{}],\"imports\":[],\"left_out\":0}", "'rule' is missing" },
+	{ "{\"event\":\"report\",\"findings\":[],\"imports\":[]}", "'left_out' is missing" },
+	{ "{\"event\":\"refused\",\"kind\":\"import\"}", "'name' is missing" },
 };
 /* clang-format on */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 
+#include "base/buf.h"
 #include "wire/json.h"
 
 static struct err err;
@@ -123,4 +124,29 @@ TEST(json_kind_names_every_type)
 	ASSERT_STR(json_kind(json_object_object_get(json, "b")), "a boolean");
 	ASSERT_STR(json_kind(json_object_object_get(json, "a")), "an array");
 	ASSERT_STR(json_kind(json_object_object_get(json, "n")), "null");
+}
+
+TEST(json_quote_writes_what_json_print_would)
+{
+	static const char *const texts[] = { "", "plain", "a\"b\\c/d", "\b\f\n\r\t\x01\x1f", "\x7f",
+		"é ü €", "\xc2\x9b", "\xe2\x80\xae", "\xe2\x81\xa6x", "\xff\xfe", "a\xe2\x80",
+		"\xf0\x9f\x98\x80", "\xe2" };
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		auto_json struct json_object *json = json_new_string(texts[i]);
+		auto_free char *want = json_print(json, false);
+		auto_buf struct buf out;
+		buf_init(&out, 100);
+		ASSERT_EQ(json_quote(&out, texts[i], strlen(texts[i])), 0);
+		ASSERT_STR(buf_text(&out), want);
+	}
+}
+
+TEST(json_quote_keeps_to_the_cap)
+{
+	auto_buf struct buf out;
+	buf_init(&out, 4);
+	ASSERT_EQ(json_quote(&out, "ab", 2), 0);
+	buf_done(&out);
+	buf_init(&out, 4);
+	ASSERT(json_quote(&out, "abc", 3) < 0);
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+/* What is asked of a session beside running code: completions, what a name is, whether code is whole. */
+const util = require('util');
+const vm = require('vm');
+const cells = require('./cells');
+const { scan } = require('./capture');
+
+const MATCHES_MAX = 500;
+const TEXT_MAX = 64 << 10;
+const TIMEOUT_MS = 2000;
+
+/* Positions are told in characters, strings count UTF-16 units. */
+const unitsOf = (text, characters) => [...text].slice(0, characters).join('').length;
+const charactersOf = (text, units) => [...text.slice(0, units)].length;
+
+function complete({ code, cursor }, server) {
+	const before = code.slice(0, unitsOf(code, cursor));
+	const line = before.slice(before.lastIndexOf('\n') + 1);
+	return new Promise((resolve) => {
+		server.complete(line, (error, answer) => {
+			const [found, on] = error ? [[], ''] : answer;
+			const matches = [...new Set(found.filter((match) => match !== ''))].slice(0, MATCHES_MAX);
+			resolve({ event: 'completions', matches, start: charactersOf(before, before.length - (on ?? '').length),
+				end: charactersOf(before, before.length) });
+		});
+	});
+}
+
+/* A name or a chain of them; nothing else is evaluated. */
+const NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\??\.[\p{ID_Start}$_][\p{ID_Continue}$]*|\[\d+\])*$/u;
+
+function describe(value, detail) {
+	if (typeof value !== 'function')
+		return `${typeName(value)}\n${util.inspect(value, { depth: detail ? 4 : 1, maxArrayLength: detail ? 100 : 10, showProxy: true })}`;
+	const source = Function.prototype.toString.call(value);
+	if (/^class\b/.test(source))
+		return detail ? source : source.slice(0, source.indexOf('{')).trim();
+	if (detail)
+		return source;
+	const body = source.search(/\)\s*(?:=>|\{)|=>/);
+	return `${body < 0 ? source.split('\n')[0] : source.slice(0, source[body] === ')' ? body + 1 : body).trim()}`;
+}
+
+const typeName = (value) => value === null ? 'null' : typeof value !== 'object' ? typeof value :
+	value.constructor?.name ?? 'object';
+
+function inspect({ name, detail }) {
+	let text = null;
+	if (NAME.test(name)) {
+		try {
+			const value = new vm.Script(name).runInThisContext({ timeout: TIMEOUT_MS });
+			text = describe(value, detail).slice(0, TEXT_MAX);
+		} catch { /* there is no such thing */ }
+	}
+	return { event: 'inspection', text };
+}
+
+/* What V8 says about code that only lacks its rest. */
+const UNFINISHED = /Unexpected end of input|Unterminated template literal|missing \) after argument list|Unterminated regular/;
+
+function stateOf(code) {
+	let text = code;
+	if (cells.strip) {
+		try {
+			text = cells.strip(code).text;
+		} catch (error) {
+			return error.isAtEnd || isOpen(code) ? 'incomplete' : 'invalid';
+		}
+	}
+	text = cells.rename(cells.wrap(cells.unmodule(text)));
+	if (cells.compiles(text) || cells.compiles(`(async()=>{${text}\n})`))
+		return 'complete';
+	if (isOpen(code))
+		return 'incomplete';
+	try {
+		new vm.Script(text);
+	} catch (error) {
+		return UNFINISHED.test(error.message) && isAtEnd(error, text) ? 'incomplete' : 'invalid';
+	}
+	return 'complete';
+}
+
+function isAtEnd(error, text) {
+	const line = Number(/:(\d+)\n/.exec(error.stack)?.[1]);
+	return !line || line >= text.trimEnd().split('\n').length;
+}
+
+/* A bracket, a template or a comment that nothing closes. */
+function isOpen(code) {
+	let depth = 0;
+	scan(code, ({ kind, text }) => {
+		if (kind === 'bracket')
+			depth++;
+		else if (kind === 'close')
+			depth--;
+	});
+	const comment = code.lastIndexOf('/*');
+	return depth > 0 || (comment >= 0 && code.indexOf('*/', comment) < 0 && !cells.compiles(code)) ||
+		/\\\s*$/.test(code);
+}
+
+function isComplete({ code }) {
+	const state = stateOf(code);
+	return { event: 'completeness', state, indent: state === 'incomplete' ? '  ' : '' };
+}
+
+/* The answer when there is none. */
+function nothing(kind, { cursor, code }) {
+	if (kind === 'complete')
+		return { event: 'completions', matches: [], start: cursor ?? 0, end: cursor ?? 0 };
+	if (kind === 'inspect')
+		return { event: 'inspection', text: null };
+	return { event: 'completeness', state: code ? 'invalid' : 'complete', indent: '' };
+}
+
+module.exports = { complete, inspect, is_complete: isComplete, nothing };

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+/*
+ * The guard's look at JavaScript and TypeScript: `node check.js FILE`. Nothing of it is run.
+ *
+ * Node has no parser to offer, so the text is cut into tokens as the language does it: comments,
+ * strings, templates with the code in them, regular expressions told from divisions by what stands
+ * before them. The rules look at tokens that follow each other. What a program hides behind computed
+ * names they do not see; that is told where it is evident, and the cell holds it in any case.
+ */
+
+const fs = require('fs');
+const { builtinModules } = require('module');
+
+const FINDINGS_MAX = 256;
+const TEXT_MAX = 400;
+
+/* rule -> how grave in `standard` and in `strict` */
+const RULES = {
+	'import-blocked': ['block', 'block'],
+	'import-dangerous': ['warn', 'block'],
+	'import-unlisted': [null, 'block'],
+	'import-dynamic': ['info', 'block'],
+	'dynamic-code': ['info', 'block'],
+	'process-access': ['warn', 'block'],
+	'introspection': ['warn', 'block'],
+	'network': [null, 'block'],
+};
+
+/* What reaches outside of the interpreter, and how. */
+const DANGEROUS = {
+	child_process: 'starts other programs', fs: 'files and directories', net: 'talks to the network',
+	cluster: 'starts processes', dgram: 'talks to the network', dns: 'talks to the network',
+	http: 'talks to the network', http2: 'talks to the network', https: 'talks to the network',
+	inspector: 'looks into the interpreter', repl: 'makes code of text', tls: 'talks to the network',
+	v8: 'looks into the interpreter', vm: 'makes code of text', wasi: 'reaches the system',
+	worker_threads: 'starts threads', module: 'changes how modules are loaded',
+};
+/* What a program of `strict` may load. */
+const LISTED = new Set(['assert', 'buffer', 'crypto', 'events', 'path', 'perf_hooks', 'punycode',
+	'querystring', 'readline', 'stream', 'string_decoder', 'test', 'timers', 'url', 'util', 'zlib']);
+const PROCESS = new Set(['binding', '_linkedBinding', 'dlopen', 'kill', 'mainModule', 'chdir', 'setuid',
+	'setgid', 'abort', 'reallyExit', '_kill', 'initgroups', 'getBuiltinModule']);
+const BEFORE_REGEX = new Set(['return', 'typeof', 'case', 'in', 'of', 'delete', 'void', 'throw', 'new',
+	'instanceof', 'else', 'do', 'yield', 'await']);
+
+/* ---- tokens ------------------------------------------------------------------------------- */
+
+const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
+const NUMBER = /\d[\w.]*/y;
+const ESCAPES = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v', 0: '\0' };
+
+/* What a string says, escapes resolved; what cannot be is left as it is. */
+function plain(text) {
+	return text.replace(/\\(u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r?\n|[^])/g, (all, what) => {
+		const code = /^[ux]\{?([0-9a-fA-F]+)\}?$/.exec(what);
+		if (code && what.length > 1) {
+			const number = parseInt(code[1], 16);
+			return number <= 0x10ffff ? String.fromCodePoint(number) : all;
+		}
+		return what in ESCAPES ? ESCAPES[what] : what.endsWith('\n') ? '' : what;
+	});
+}
+
+function tokenize(text) {
+	const tokens = [];
+	const open = []; /* brackets, and templates that go on when theirs closes */
+	let at = 0;
+	const push = (kind, value, from) => tokens.push({ kind, value, at: from });
+
+	function string(quote) {
+		const from = at++;
+		while (at < text.length && text[at] !== quote && text[at] !== '\n')
+			at += text[at] === '\\' ? 2 : 1;
+		push('string', plain(text.slice(from + 1, at)), from);
+		at++;
+	}
+
+	function template(from) {
+		const begin = at;
+		while (at < text.length && text[at] !== '`' && !text.startsWith('${', at))
+			at += text[at] === '\\' ? 2 : 1;
+		const value = plain(text.slice(begin, at));
+		if (text.startsWith('${', at)) {
+			push('template', value, from);
+			open.push('`');
+			at += 2;
+			push('mark', '${', at - 2);
+		} else {
+			push(text[from] === '`' ? 'string' : 'template', value, from);
+			at++;
+		}
+	}
+
+	function canBeRegex() {
+		const last = tokens[tokens.length - 1];
+		if (!last)
+			return true;
+		if (last.kind === 'word')
+			return BEFORE_REGEX.has(last.value);
+		return last.kind === 'mark' && !')]}'.includes(last.value);
+	}
+
+	function regex() {
+		const from = at++;
+		let isClass = false;
+		while (at < text.length && text[at] !== '\n' && (isClass || text[at] !== '/')) {
+			if (text[at] === '[')
+				isClass = true;
+			else if (text[at] === ']')
+				isClass = false;
+			at += text[at] === '\\' ? 2 : 1;
+		}
+		push('regex', text.slice(from, at), from);
+		at++;
+	}
+
+	if (text.startsWith('#!'))
+		at = (text.indexOf('\n') + 1) || text.length;
+	while (at < text.length) {
+		const char = text[at];
+		if (char === '/' && text[at + 1] === '/') {
+			const end = text.indexOf('\n', at);
+			at = end < 0 ? text.length : end;
+		} else if (char === '/' && text[at + 1] === '*') {
+			const end = text.indexOf('*/', at + 2);
+			at = end < 0 ? text.length : end + 2;
+		} else if (char === '"' || char === "'") {
+			string(char);
+		} else if (char === '`') {
+			at++;
+			template(at - 1);
+		} else if (char === '}' && open[open.length - 1] === '`') {
+			open.pop();
+			push('mark', '}', at);
+			at++;
+			template(at - 1);
+		} else if (char === '/' && canBeRegex()) {
+			regex();
+		} else if (/\s/.test(char)) {
+			at++;
+		} else {
+			WORD.lastIndex = NUMBER.lastIndex = at;
+			const word = WORD.exec(text);
+			const number = word ? null : NUMBER.exec(text);
+			if (char === '\\' && /^\\u/.test(text.slice(at, at + 2))) {
+				/* an identifier may be written with escapes */
+				const found = /(?:\\u\{[0-9a-fA-F]+\}|\\u[0-9a-fA-F]{4}|[\w$])+/y;
+				found.lastIndex = at;
+				const value = found.exec(text)?.[0] ?? char;
+				push('word', plain(value), at);
+				at += value.length;
+			} else if (word) {
+				let value = word[0];
+				const rest = /(?:\\u\{[0-9a-fA-F]+\}|\\u[0-9a-fA-F]{4}|[\w$])+/y;
+				rest.lastIndex = at + value.length;
+				if (text[at + value.length] === '\\')
+					value += rest.exec(text)?.[0] ?? '';
+				push('word', plain(value), at);
+				at += value.length;
+			} else if (number) {
+				push('number', number[0], at);
+				at += number[0].length;
+			} else {
+				const mark = text.startsWith('?.', at) ? '.' : char;
+				if (mark === '{')
+					open.push('{');
+				else if (mark === '}')
+					open.pop();
+				push('mark', mark, at);
+				at += text.startsWith('?.', at) ? 2 : 1;
+			}
+		}
+	}
+	return tokens;
+}
+
+/* ---- the rules ---------------------------------------------------------------------------- */
+
+class Check {
+	constructor(text, policy) {
+		this.text = text;
+		this.policy = policy;
+		this.isStrict = policy.profile === 'strict';
+		this.findings = [];
+		this.imports = new Set();
+		this.starts = [0];
+		for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
+			this.starts.push(at + 1);
+		this.tokens = tokenize(text);
+	}
+
+	place(at) {
+		let low = 0;
+		let high = this.starts.length - 1;
+		while (low < high) {
+			const middle = (low + high + 1) >> 1;
+			if (this.starts[middle] <= at)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		return [low + 1, Buffer.byteLength(this.text.slice(this.starts[low], at)) + 1];
+	}
+
+	say(rule, token, reason, module) {
+		let severity = RULES[rule][this.isStrict ? 1 : 0];
+		if (rule === 'import-dangerous' && this.policy.block_imports)
+			severity = 'block';
+		if (!severity)
+			return;
+		const [line, column] = this.place(token.at);
+		const made = { rule, severity, line, column, reason: reason.slice(0, TEXT_MAX) };
+		if (module)
+			made.module = module.slice(0, TEXT_MAX);
+		this.findings.push(made);
+	}
+
+	import(token, name) {
+		const bare = name.replace(/^node:/, '');
+		const top = bare.split('/')[0];
+		const isBuiltin = name.startsWith('node:') || builtinModules.includes(bare);
+		const has = (list) => list?.some((entry) => entry === name || entry === bare || entry === top);
+		this.imports.add(bare);
+		if (has(this.policy.block))
+			this.say('import-blocked', token, `imports ${bare}, which the policy blocks`, bare);
+		else if (has(this.policy.allow))
+			return;
+		else if (isBuiltin && top in DANGEROUS)
+			this.say('import-dangerous', token, `imports ${bare}: ${DANGEROUS[top]}`, top);
+		else if (!(isBuiltin && LISTED.has(top)))
+			this.say('import-unlisted', token, `imports ${bare}, which is not on the list of strict`, bare);
+	}
+
+	run() {
+		const { tokens } = this;
+		for (let i = 0; i < tokens.length; i++) {
+			const token = tokens[i];
+			if (token.kind === 'word')
+				this.word(token, i);
+			else if (token.kind === 'mark' && token.value === '[')
+				this.computed(i);
+		}
+		return this;
+	}
+
+	/* obj["constructor"], and names put together from pieces */
+	computed(i) {
+		const text = this.constant(i + 1, ']');
+		if (text === null || !this.isMember(i))
+			return;
+		if (text === 'constructor' || text === '__proto__')
+			this.member({ ...this.tokens[i + 1], value: text }, i, true);
+		else if (PROCESS.has(text) && this.tokens[i - 1]?.value === 'process')
+			this.say('process-access', this.tokens[i + 1], `uses process.${text}`);
+		else if ((text === 'eval' || text === 'Function') &&
+				['globalThis', 'global', 'window', 'self'].includes(this.tokens[i - 1]?.value))
+			this.say('dynamic-code', this.tokens[i + 1], `${text} makes code of text`);
+	}
+
+	isMember(i) {
+		const before = this.tokens[i - 1];
+		return before && (before.kind === 'word' || before.kind === 'string' ||
+			before.kind === 'mark' && ')]}'.includes(before.value));
+	}
+
+	/* "ch" + "ild" up to the closing mark; null when it is more than that */
+	constant(i, end) {
+		let text = '';
+		for (let j = i; j < this.tokens.length; j += 2) {
+			if (this.tokens[j].kind !== 'string')
+				return null;
+			text += this.tokens[j].value;
+			const next = this.tokens[j + 1];
+			if (next?.kind === 'mark' && (next.value === end || next.value === ','))
+				return text;
+			if (next?.kind !== 'mark' || next.value !== '+')
+				return null;
+		}
+		return null;
+	}
+
+	word(token, i) {
+		const { tokens } = this;
+		const before = tokens[i - 1];
+		const after = tokens[i + 1];
+		const isCall = after?.kind === 'mark' && after.value === '(';
+		if (before?.kind === 'mark' && before.value === '.' && tokens[i - 2]?.value !== '.') {
+			this.member(token, i, false);
+			return;
+		}
+		if (after?.kind === 'mark' && after.value === ':' && ['{', ','].includes(before?.value))
+			return; /* a key */
+		switch (token.value) {
+		case 'require':
+			if (isCall)
+				this.load(token, i + 2);
+			break;
+		case 'import':
+			if (isCall)
+				this.load(token, i + 2);
+			else if (after?.kind === 'string')
+				this.import(token, after.value);
+			else
+				this.from(token, i + 1);
+			break;
+		case 'export':
+			if (['{', '*'].includes(after?.value))
+				this.from(token, i + 1);
+			break;
+		case 'eval':
+			this.say('dynamic-code', token, 'eval makes code of text');
+			break;
+		case 'Function':
+			if (isCall || before?.value === 'new')
+				this.say('dynamic-code', token, 'Function makes code of text');
+			break;
+		case 'setTimeout': case 'setInterval':
+			if (isCall && tokens[i + 2]?.kind === 'string')
+				this.say('dynamic-code', token, `${token.value} makes code of text`);
+			break;
+		case 'fetch': case 'WebSocket': case 'XMLHttpRequest': case 'EventSource':
+			if (isCall || before?.value === 'new')
+				this.say('network', token, `${token.value} talks to the network`);
+			break;
+		case '__proto__':
+			this.say('introspection', token, 'uses __proto__');
+			break;
+		}
+	}
+
+	load(token, i) {
+		const name = this.constant(i, ')');
+		if (name === null)
+			this.say('import-dynamic', token, 'imports a module whose name is only known when it runs');
+		else
+			this.import(token, name);
+	}
+
+	/* import … from "name" */
+	from(token, i) {
+		const end = Math.min(this.tokens.length - 1, i + 400);
+		for (let j = i; j < end; j++) {
+			const { kind, value } = this.tokens[j];
+			if (kind === 'mark' && !'{},*'.includes(value))
+				return;
+			if (kind === 'word' && value === 'from' && this.tokens[j + 1].kind === 'string') {
+				this.import(token, this.tokens[j + 1].value);
+				return;
+			}
+		}
+	}
+
+	member(token, i, isComputed) {
+		const { tokens } = this;
+		const owner = tokens[isComputed ? i - 1 : i - 2];
+		const later = tokens.slice(i + 1, i + 8);
+		if (owner?.value === 'process' && PROCESS.has(token.value))
+			this.say('process-access', token, `uses process.${token.value}`);
+		else if (token.value === 'constructor' &&
+				later.some((next, j) => next.value === 'constructor' && j < 6 &&
+					['.', '['].includes(later[j - 1]?.value)))
+			this.say('introspection', token, 'constructor.constructor leads to Function, which makes code of text');
+		else if (token.value === 'constructor' && later[isComputed ? 2 : 0]?.value === '(' && owner?.value !== 'this')
+			this.say('introspection', token, 'calls a constructor that it looked up');
+		else if (token.value === '__proto__')
+			this.say('introspection', token, 'uses __proto__');
+		else if (['eval', 'Function'].includes(token.value) &&
+				['globalThis', 'global', 'window', 'self'].includes(owner?.value))
+			this.say('dynamic-code', token, `${token.value} makes code of text`);
+		else if (token.value === 'require' && later[0]?.value === '(')
+			this.load(token, i + 2);
+		else if (token.value === '_load' && owner?.value === 'Module')
+			this.say('import-dynamic', token, 'loads modules past require');
+	}
+}
+
+/* ---- the channel -------------------------------------------------------------------------- */
+
+function readPolicy() {
+	const size = Buffer.alloc(4);
+	try {
+		if (fs.readSync(3, size, 0, 4) !== 4)
+			return {};
+		const text = Buffer.alloc(size.readUInt32BE());
+		for (let at = 0; at < text.length;)
+			at += fs.readSync(3, text, at, text.length - at);
+		return JSON.parse(text).guard;
+	} catch {
+		return {};
+	}
+}
+
+function tell(check) {
+	const order = ['block', 'warn', 'info'];
+	let { findings } = check;
+	if (findings.length > FINDINGS_MAX)
+		findings = [...findings].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+	const text = Buffer.from(JSON.stringify({
+		event: 'report', findings: findings.slice(0, FINDINGS_MAX),
+		imports: [...check.imports].sort().slice(0, FINDINGS_MAX).map((name) => name.slice(0, 200)),
+		left_out: Math.max(findings.length - FINDINGS_MAX, 0),
+	}).replace(/\\u0000|\\ud[89a-f][0-9a-f]{2}/g, '?'));
+	const frame = Buffer.alloc(4 + text.length);
+	frame.writeUInt32BE(text.length);
+	text.copy(frame, 4);
+	for (let at = 0; at < frame.length;)
+		at += fs.writeSync(3, frame, at);
+}
+
+if (require.main === module) {
+	const policy = readPolicy();
+	tell(new Check(fs.readFileSync(process.argv[2], 'utf8'), policy).run());
+}
+
+module.exports = { Check, tokenize };

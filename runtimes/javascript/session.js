@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+/*
+ * A session of JavaScript, below hotcell-relay: node's own prompt without the prompt. Descriptor 3
+ * brings frames; {"turn":N,"stdin":PATH} begins a turn, one request follows, and {"event":"done"} is
+ * the last word of the turn. Code runs in the main context, in cells (cells.js).
+ *
+ * A turn ends with its code and what that awaits. What a timer does later it does between turns or
+ * in a later one, as behind a prompt; what it prints waits in the pipe until somebody reads.
+ */
+const fs = require('fs');
+const net = require('net');
+const util = require('util');
+const { PassThrough, Writable } = require('stream');
+const { REPLServer } = require('repl');
+const report = require('./report');
+const cells = require('./cells');
+const ask = require('./ask');
+
+const CHANNEL = 3;
+const FRAME_MAX = 8 << 20;
+const INTERRUPTED = 130;
+
+const { writeSync } = fs;
+const send = (message) => report.send(message, (bytes, at) => writeSync(CHANNEL, bytes, at, bytes.length - at));
+
+/* ---- what there is at node's prompt ---------------------------------------------------------- */
+
+/*
+ * Gives the main context what node's prompt has: require, module, _, the modules of node by their
+ * names. It also knows how to complete.
+ */
+function openPrompt() {
+	const { prepareStackTrace } = Error;
+	const server = new REPLServer({ prompt: '', input: new PassThrough(), terminal: false, useGlobal: true,
+		output: new Writable({ write: (data, encoding, done) => done() }) });
+	server.removeAllListeners('SIGINT');
+	Error.prepareStackTrace = prepareStackTrace;
+	return server;
+}
+
+function addDisplay() {
+	const define = (target, name, value) => Object.defineProperty(target, name,
+		{ value, writable: true, configurable: true, enumerable: target === console });
+	define(globalThis, 'display', function display(value, mime) {
+		send({ event: 'display', data: report.display(value, mime), metadata: {} });
+	});
+	const { table, log } = console;
+	define(console, 'table', function (...args) {
+		const shown = report.table(args[0], args[1]);
+		if (!shown)
+			return table.apply(this, args);
+		log.call(this, shown['text/plain']);
+		send({ event: 'display', data: shown, metadata: { printed: true } });
+	});
+	Object.defineProperty(console.table, 'name', { value: 'table' });
+}
+
+/* ---- output ------------------------------------------------------------------------------------ */
+
+/* Writes at once and keeps nothing, as node's own does for pipes. */
+class Output extends Writable {
+	constructor(fd) {
+		super({ decodeStrings: true });
+		this.fd = fd;
+		this._type = 'pipe';
+	}
+
+	_write(data, encoding, done) {
+		try {
+			for (let at = 0; at < data.length;)
+				at += writeSync(this.fd, data, at);
+		} catch (error) {
+			return done(error);
+		}
+		done();
+	}
+
+	_destroy(error, done) {
+		done(error); /* the descriptor stays */
+	}
+}
+
+/* A stream that was interrupted in the middle of a write believes for ever that it is writing. */
+function renewOutput() {
+	for (const [name, fd] of [['stdout', 1], ['stderr', 2]]) {
+		const stream = new Output(fd);
+		Object.defineProperty(process, name, { configurable: true, enumerable: true, get: () => stream });
+		console[`_${name}`] = stream;
+	}
+}
+
+/* ---- the stdin of a turn ----------------------------------------------------------------------- */
+
+/* Whoever opens a file gets the lowest free number: node has no other way to choose one. */
+let input = null;
+
+function takeInput(path) {
+	try {
+		fs.closeSync(0);
+	} catch { /* its stream has closed it */ }
+	fs.openSync(path, 'r');
+	input = null;
+}
+
+function dropInput() {
+	input?.destroy();
+	input = null;
+}
+
+Object.defineProperty(process, 'stdin', {
+	configurable: true,
+	enumerable: true,
+	get() {
+		if (!input) {
+			input = fs.fstatSync(0).isFIFO() ? new net.Socket({ fd: 0, readable: true, writable: false }) :
+				new fs.ReadStream(null, { fd: 0 });
+			input.fd = 0;
+			input.pause?.();
+			/* Reading does not keep a prompt from coming back. */
+			input.unref?.();
+		}
+		return input;
+	},
+});
+
+/* ---- turns --------------------------------------------------------------------------------------- */
+
+const state = {
+	server: null,
+	turn: null, /* { isOn, interrupt } */
+	executions: 0,
+};
+
+function showError(error, cell) {
+	try {
+		process.stderr.write(cells.explain(error, cell));
+	} catch {
+		process.stderr.write('Uncaught [an error that cannot be shown]\n');
+	}
+}
+
+function lookAt(error, cell) {
+	try {
+		return cells.failure(error, cell);
+	} catch {
+		return null; /* it is printed */
+	}
+}
+
+function finish(turn, exitCode, isInterrupted) {
+	if (turn !== state.turn)
+		return;
+	dropInput();
+	/* Rejections nobody handles are told before the end is. */
+	setImmediate(() => {
+		if (turn !== state.turn)
+			return;
+		state.turn = null;
+		send({ event: 'done', exit_code: turn.hasFailed && exitCode === 0 ? 1 : exitCode,
+			execution_count: state.executions, interrupted: isInterrupted });
+	});
+}
+
+function fail(turn, error) {
+	const told = lookAt(error, turn.cell);
+	state.server.lastError = error;
+	showError(error, turn.cell);
+	if (told)
+		send(told);
+	turn.hasFailed = true;
+}
+
+function interrupted(turn) {
+	renewOutput();
+	process.stderr.write('Uncaught Error: interrupted\n');
+	send({ event: 'error', kind: 'runtime', name: 'Interrupted', value: 'the code was interrupted', traceback: [] });
+	finish(turn, INTERRUPTED, true);
+}
+
+function tellValue(value) {
+	state.server.last = value;
+	if (value === undefined)
+		return;
+	try {
+		send({ event: 'result', data: { ...report.value(value), 'text/plain': util.inspect(value, { showProxy: true }) }, metadata: {} });
+	} catch (error) {
+		process.stderr.write(`[cannot be shown: ${error}]\n`);
+	}
+}
+
+async function execute(turn, { code, name, env }) {
+	state.executions++;
+	for (const item of env ?? []) {
+		const at = item.indexOf('=');
+		if (at > 0)
+			process.env[item.slice(0, at)] = item.slice(at + 1);
+	}
+	turn.interrupt = () => interrupted(turn);
+	const ended = await cells.run(String(code ?? ''), name, (cell) => {
+		turn.cell = cell;
+	});
+	if (turn !== state.turn || turn.isOver)
+		return;
+	if (ended.isInterrupted)
+		return interrupted(turn);
+	if ('error' in ended)
+		fail(turn, ended.error);
+	else
+		tellValue(ended.value);
+	finish(turn, 0, false);
+}
+
+async function answer(turn, kind, request) {
+	try {
+		send(await ask[kind](request, state.server));
+	} catch (error) {
+		send(ask.nothing(kind, request, error));
+	}
+	finish(turn, 0, false);
+}
+
+const KINDS = ['complete', 'inspect', 'is_complete'];
+
+function take(message) {
+	if ('turn' in message) {
+		takeInput(message.stdin);
+		state.turn = { interrupt: null };
+		return;
+	}
+	const turn = state.turn;
+	const kind = KINDS.find((name) => name in message);
+	if (!turn || turn.isTaken)
+		return; /* one request a turn */
+	turn.isTaken = true;
+	if (message.execute)
+		execute(turn, message.execute);
+	else if (kind)
+		answer(turn, kind, message[kind]);
+	else
+		finish(turn, 1, false);
+}
+
+/* An error of something that runs on by itself ends the turn it happens in. */
+function uncaught(error) {
+	const turn = state.turn;
+	if (!turn)
+		return showError(error, null);
+	fail(turn, error);
+	turn.isOver = true;
+	finish(turn, 1, false);
+}
+
+/* ---- the channel ------------------------------------------------------------------------------- */
+
+function listen() {
+	let bytes = Buffer.alloc(0);
+	const socket = new net.Socket({ fd: CHANNEL, readable: true, writable: false });
+	socket.on('data', (data) => {
+		bytes = bytes.length ? Buffer.concat([bytes, data]) : data;
+		while (bytes.length >= 4) {
+			const size = 4 + bytes.readUInt32BE();
+			if (size > 4 + FRAME_MAX)
+				process.reallyExit(1);
+			if (bytes.length < size)
+				break;
+			const message = JSON.parse(bytes.subarray(4, size).toString());
+			bytes = bytes.subarray(size);
+			take(message);
+		}
+	});
+	socket.on('end', () => process.reallyExit(0));
+	socket.on('error', () => process.reallyExit(1));
+}
+
+function start() {
+	process.argv.length = 1;
+	for (const path of Object.keys(require.cache))
+		delete require.cache[path];
+	state.server = openPrompt();
+	cells.open();
+	addDisplay();
+	process.on('uncaughtException', uncaught);
+	process.on('SIGINT', () => state.turn?.interrupt?.());
+	renewOutput();
+	listen();
+	send({ event: 'ready' });
+}
+
+start();

@@ -1,0 +1,1 @@
+../bash/tell.py

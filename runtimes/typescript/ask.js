@@ -1,0 +1,1 @@
+../javascript/ask.js

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "engine/engine.h"
+#include "store/store.h"
+
+/* What nobody may hear of: only the id stays, by which a log may know it. */
+static void withhold(struct result *result)
+{
+	char id[sizeof(result->id)];
+	memcpy(id, result->id, sizeof(id));
+	result_done(result);
+	result_init(result);
+	memcpy(result->id, id, sizeof(id));
+}
+
+int engine_record(const struct spec *spec, const struct engine_code *code, struct result *result,
+	struct err *ret_unrecorded, struct err *err)
+{
+	const struct store_run run = { .spec = spec,
+		.result = result,
+		.code = code->text,
+		.code_len = code->len,
+		.token = code->token };
+	struct err problem = { 0 };
+	if (artifact_write(&run, &problem) < 0) {
+		result_warn(result, "%s", problem.text);
+		*ret_unrecorded = problem;
+	}
+	if (audit_write(&run, &problem) == 0)
+		return 0;
+	if (spec->audit >= AUDIT_REQUIRED) {
+		withhold(result);
+		*err = problem;
+		return -1;
+	}
+	result_warn(result, "%s", problem.text);
+	*ret_unrecorded = problem;
+	return 0;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Points. A point of a process that copies itself is such a copy, which waits on a line of its own,
+ * with a copy of the files. Going back is the same again: the point's process copies itself, and
+ * that copy becomes the live one. What a process cannot carry over it names, and then there is no
+ * point.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "keeper/session.h"
+#include "wire/json.h"
+
+enum { COPY_US = 60 * 1000000 };
+
+struct point *point_find(const struct session *session, const struct session_request *request)
+{
+	struct point *point = session->points;
+	while (point && !(request->point_id ? point->id == request->point_id
+					    : strcmp(point->name, request->point) == 0))
+		point = point->next;
+	return point;
+}
+
+struct point *point_of(const struct session *session, uint32_t id)
+{
+	struct point *point = id == 0 ? NULL : session->points;
+	while (point && point->id != id)
+		point = point->next;
+	return point;
+}
+
+void point_lose(struct point *point)
+{
+	runner_free(take_ptr(&point->runner));
+	point->is_lost = true;
+}
+
+static void drop_files(struct family *family, uint32_t id)
+{
+	const struct scribe_order order = { .work = SCRIBE_DROP, .id = id };
+	if (!family->is_dying && family->cell->workspace.fd >= 0)
+		scribes_order(
+			&family->sessions->scribes, &family->cell->workspace, &order, NULL, NULL);
+}
+
+void point_drop(struct session *session, struct point *point)
+{
+	struct point **at = &session->points;
+	while (*at != point)
+		at = &(*at)->next;
+	*at = point->next;
+	session->point_count--;
+	/* its children are its parent's now */
+	for (struct point *other = session->points; other; other = other->next)
+		if (other->parent == point->id)
+			other->parent = point->parent;
+	if (session->current == point->id)
+		session->current = point->parent;
+	if (session->base == point->id)
+		session->base = session->points ? session->points->id : 0;
+	drop_files(session->family, point->id);
+	runner_free(point->runner);
+	free(point);
+}
+
+static void note(struct errand *errand, const char *text)
+{
+	if (!errand->notes)
+		errand->notes = json_object_new_array();
+	(void)json_object_array_add(errand->notes, json_new_string(text));
+}
+
+/* ---- copying a process ------------------------------------------------------------------------
+ */
+
+static void fail(struct errand *errand, const struct err *err)
+{
+	if (!errand->has_failed)
+		errand->err = *err;
+	errand->has_failed = true;
+}
+
+/* Asks `original` for a copy of itself. */
+static int ask_copy(struct errand *errand, struct runner *original, bool is_branch, struct err *err)
+{
+	char text[64];
+	int ours = -1;
+	auto_fd int theirs = -1;
+	TRY(line_make(&ours, &theirs, err));
+	errand->copy = runner_new(errand->family, ours);
+	if (!errand->copy)
+		return err_set(err, ERR_SYSTEM, "watch the line of a copy");
+	errand->copy->birth = errand;
+	errand->copy->session = errand->session;
+	errand->number = ++errand->session->number;
+	(void)snprintf(text, sizeof(text), "{\"fork\":%" PRIu32 ",\"branch\":%s}", errand->number,
+		is_branch ? "true" : "false");
+	int r = line_send(original->fd, text, &theirs, 1);
+	if (r == 0)
+		return 0;
+	runner_free(take_ptr(&errand->copy));
+	return err_sys(err, -r, "ask the session for a copy of itself");
+}
+
+/* Asks a runner with points of its own. */
+static int ask_own(struct errand *errand, const char *verb, uint32_t id, struct err *err)
+{
+	char text[64];
+	errand->number = id;
+	(void)snprintf(text, sizeof(text), "{\"%s\":%" PRIu32 "}", verb, id);
+	int r = line_send(errand->session->live->fd, text, NULL, 0);
+	return r < 0 ? err_sys(err, -r, "ask the session for a %s", verb) : 0;
+}
+
+/* ---- making one -------------------------------------------------------------------------------
+ */
+
+static void are_files_taken(
+	void *context, int r, const struct snapshot_report *report, const struct err *err)
+{
+	struct errand *errand = context;
+	char text[NAME_MAX + 80];
+	if (r < 0)
+		fail(errand, err);
+	if (r == 0 && report->skipped > 0) {
+		(void)snprintf(text, sizeof(text),
+			"%u files cannot be copied, such as the socket %s", report->skipped,
+			report->first_skipped);
+		note(errand, text);
+	}
+	errand_take_answer(errand);
+}
+
+void point_begin(struct errand *errand, bool is_branch)
+{
+	struct session *session = errand->session;
+	struct family *family = errand->family;
+	struct err err = { 0 };
+	int r = 0;
+	errand->phase = PHASE_POINT;
+	errand->id = ++family->last_id;
+	errand->pending = session->memory == MEMORY_NONE ? 1 : 2;
+	if (session->memory == MEMORY_COPY)
+		r = ask_copy(errand, session->live, is_branch, &err);
+	else if (session->memory == MEMORY_OWN)
+		r = ask_own(errand, "point", errand->id, &err);
+	if (r < 0) {
+		fail(errand, &err);
+		errand->pending--;
+	}
+	errand_set_deadline(errand, clock_us() + COPY_US);
+	const struct scribe_order order = {
+		.work = SCRIBE_TAKE, .id = errand->id, .previous = session->base
+	};
+	scribes_order(&family->sessions->scribes, &family->cell->workspace, &order, are_files_taken,
+		errand);
+}
+
+/* The oldest without a name; among automatic ones when `is_automatic`. */
+static struct point *oldest_unnamed(const struct session *session, bool is_automatic)
+{
+	struct point *found = NULL;
+	for (struct point *point = session->points; point; point = point->next)
+		if (!point->name[0] && (point->is_automatic || !is_automatic))
+			found = point;
+	return found;
+}
+
+static size_t count_automatic(const struct session *session)
+{
+	size_t count = 0;
+	for (const struct point *point = session->points; point; point = point->next)
+		count += point->is_automatic;
+	return count;
+}
+
+/* What there is no room for any more; what was not made to be forgotten is told. */
+static void evict(struct errand *errand)
+{
+	struct session *session = errand->session;
+	while (count_automatic(session) > session->undo)
+		point_drop(session, oldest_unnamed(session, true));
+	errand->evicted = json_object_new_array();
+	while (session->point_count > SESSION_POINTS_MAX) {
+		struct point *point = oldest_unnamed(session, false);
+		if (!point)
+			point = session->points->next; /* checked before: it has a name */
+		(void)json_object_array_add(errand->evicted, point_describe(point, false));
+		point_drop(session, point);
+	}
+}
+
+static struct point *add_point(struct errand *errand)
+{
+	struct session *session = errand->session;
+	struct point *point = xcalloc(1, sizeof(*point));
+	*point = (struct point){ .next = session->points,
+		.id = errand->id,
+		.parent = session->current,
+		.is_automatic = errand->kind == ERRAND_TURN,
+		.execution = session->executions,
+		.created = time(NULL),
+		.runner = take_ptr(&errand->copy) };
+	memcpy(point->name, errand->name, sizeof(point->name));
+	if (point->runner)
+		point->runner->point = point;
+	session->points = point;
+	session->point_count++;
+	session->current = session->base = point->id;
+	session->is_at_point = errand->kind != ERRAND_TURN;
+	evict(errand);
+	return point;
+}
+
+static struct json_object *take_list(struct json_object **list)
+{
+	struct json_object *taken = *list ? *list : json_object_new_array();
+	*list = NULL;
+	return taken;
+}
+
+static void note_files_only(struct errand *errand)
+{
+	char text[160];
+	if (errand->session->memory != MEMORY_NONE)
+		return;
+	(void)snprintf(text, sizeof(text),
+		"only the files in /home/user: what a process of %s has in its memory is not "
+		"covered",
+		errand->session->language);
+	note(errand, text);
+}
+
+static void answer_point(struct errand *errand, const struct point *point)
+{
+	struct json_object *json = json_object_new_object();
+	note_files_only(errand);
+	json_put(json, "point", point_describe(point, false));
+	json_put(json, "notes", take_list(&errand->notes));
+	json_put(json, "evicted", take_list(&errand->evicted));
+	errand_answer(errand, json, -1);
+}
+
+static void make_branch(struct errand *errand)
+{
+	struct session *session = errand->session;
+	struct json_object *json = json_object_new_object();
+	struct session *branch = session_add(errand->family, session, errand->name);
+	branch->live = take_ptr(&errand->copy);
+	branch->live->session = branch;
+	branch->files = errand->id;
+	branch->number = session->number;
+	branch->executions = session->executions;
+	branch->is_started = true;
+	json_put(json, "session", session_describe(branch, true));
+	json_put(json, "notes", take_list(&errand->notes));
+	errand_answer(errand, json, -1);
+}
+
+void point_finish(struct errand *errand)
+{
+	char text[sizeof(errand->err.text) + 48];
+	errand->kill_us = 0;
+	if (!errand->has_failed && errand->kind == ERRAND_BRANCH) {
+		make_branch(errand);
+	} else if (!errand->has_failed && errand->kind == ERRAND_CHECKPOINT) {
+		answer_point(errand, add_point(errand));
+	} else if (!errand->has_failed) {
+		(void)add_point(errand);
+		errand_run_turn(errand);
+	} else {
+		runner_free(take_ptr(&errand->copy));
+		drop_files(errand->family, errand->id);
+		if (errand->kind != ERRAND_TURN) {
+			errand_fail(errand);
+			return;
+		}
+		/* it is wanted all the same, and its result says so */
+		(void)snprintf(
+			text, sizeof(text), "this turn cannot be undone: %s", errand->err.text);
+		note(errand, text);
+		errand->has_failed = false;
+		errand_run_turn(errand);
+	}
+}
+
+/* ---- going back to one ------------------------------------------------------------------------
+ */
+
+static void are_files_restored(
+	void *context, int r, const struct snapshot_report *report, const struct err *err)
+{
+	struct errand *errand = context;
+	struct session *session = errand->session;
+	struct json_object *json = NULL;
+	(void)report;
+	errand->kill_us = 0;
+	if (r < 0) {
+		errand->err = *err;
+		(void)err_wrap(&errand->err, "the variables are those of the point, but the files");
+		errand_fail(errand);
+		return;
+	}
+	note_files_only(errand);
+	session->base = session->current = errand->point->id;
+	session->is_at_point = true;
+	json = json_object_new_object();
+	json_put(json, "point", point_describe(errand->point, false));
+	json_put(json, "notes", take_list(&errand->notes));
+	if (errand->is_undo) {
+		point_drop(session, errand->point);
+		session->is_at_point = false;
+	}
+	errand_answer(errand, json, -1);
+}
+
+void rollback_go_on(struct errand *errand)
+{
+	struct session *session = errand->session;
+	struct family *family = errand->family;
+	if (errand->has_failed && session->live) {
+		errand_fail(errand);
+		return;
+	}
+	if (errand->has_failed) {
+		session_end(session, "%s", errand->err.text);
+		return;
+	}
+	if (errand->copy) {
+		runner_free(session->live);
+		session->live = take_ptr(&errand->copy);
+	}
+	errand->phase = PHASE_RESTORE;
+	const struct scribe_order order = { .work = SCRIBE_RESTORE, .id = errand->point->id };
+	scribes_order(&family->sessions->scribes, &family->cell->workspace, &order,
+		are_files_restored, errand);
+}
+
+void rollback_begin(struct errand *errand)
+{
+	struct session *session = errand->session;
+	struct err err = { 0 };
+	int r = 0;
+	errand->phase = PHASE_FORK;
+	errand->pending = 1;
+	errand_set_deadline(errand, clock_us() + COPY_US);
+	errand->point = point_of(session, errand->id); /* it may have gone while we waited */
+	if (!errand->point || errand->point->is_lost)
+		r = err_set(&err, ERR_MISSING, "session '%s': the point is gone", session->name);
+	else if (session->memory == MEMORY_COPY)
+		r = ask_copy(errand, errand->point->runner, false, &err);
+	else if (session->memory == MEMORY_OWN)
+		r = ask_own(errand, "rollback", errand->point->id, &err);
+	if (r < 0)
+		fail(errand, &err);
+	if (r < 0 || session->memory == MEMORY_NONE)
+		errand_take_answer(errand);
+}

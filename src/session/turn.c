@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking a turn: from code to a result, and from a question to an answer. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "engine/engine.h"
+#include "model/limits.h"
+#include "model/message.h"
+#include "session/parts.h"
+#include "session/session.h"
+#include "wire/frame.h"
+#include "wire/json.h"
+
+enum { WORDS_DEPTH = 8, WORDS_BYTES = 64 << 10, QUESTION_MS = 10000 };
+
+/* A turn that is being taken. */
+struct taking {
+	const struct session_turn *turn;
+	struct channel channel;
+	struct result *result;
+	struct spec spec;           /* of the session, with what the turn wants otherwise */
+	struct buf frames;          /* for the runner */
+	struct json_object *answer; /* owned; to a question */
+	struct json_object *files;  /* owned; of the session */
+	bool looks;                 /* at them */
+};
+
+/* ---- to the runner ----------------------------------------------------------------------------
+ */
+
+static int add_frame(struct buf *frames, struct json_object *json, struct err *err)
+{
+	auto_free char *text = json_print(json, false);
+	size_t len = strlen(text);
+	uint32_t head = htonl((uint32_t)len);
+	if (len > LIMIT_FRAME_BYTES || buf_append(frames, &head, sizeof(head)) < 0 ||
+		buf_append(frames, text, len) < 0)
+		return err_set(err, ERR_LIMIT,
+			"the code is over %d MiB as a message: put it in a file of the session and "
+			"import that",
+			LIMIT_FRAME_BYTES >> 20);
+	return 0;
+}
+
+static struct json_object *write_execute(const struct session_turn *turn)
+{
+	struct json_object *json = json_object_new_object();
+	struct json_object *execute = json_object_new_object();
+	json_put(execute, "code", json_new_text(turn->code, turn->code_len));
+	if (turn->name)
+		json_put(execute, "name", json_new_string(turn->name));
+	if (turn->env && turn->env->count > 0) {
+		struct json_object *env = json_object_new_array();
+		for (size_t i = 0; i < turn->env->count; i++)
+			(void)json_object_array_add(env, json_new_string(turn->env->items[i]));
+		json_put(execute, "env", env);
+	}
+	if (turn->input)
+		json_put(execute, "accepts_input", json_object_new_boolean(true));
+	if (turn->reloads)
+		json_put(execute, "reload", json_object_new_boolean(true));
+	json_put(json, "execute", execute);
+	return json;
+}
+
+/* ---- from the runner --------------------------------------------------------------------------
+ */
+
+static void answer_input(struct taking *taking, const struct message *message, struct heard *heard)
+{
+	const struct session_turn *turn = taking->turn;
+	struct json_object *prompt = json_object_object_get(message->json, "prompt");
+	struct json_object *is_secret = json_object_object_get(message->json, "password");
+	auto_json struct json_object *json = json_object_new_object();
+	struct err err = { 0 };
+	int64_t before_us = clock_us();
+	auto_free char *line = turn->input(
+		turn->context, json_object_get_string(prompt), json_object_get_boolean(is_secret));
+	json_put(json, "input", json_new_string(line));
+	heard->waited_us = clock_us() - before_us;
+	if (add_frame(&taking->frames, json, &err) < 0)
+		result_warn(taking->result, "input: %s", err.text);
+}
+
+static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
+{
+	struct taking *taking = context;
+	const struct outlet *outlet = &taking->turn->outlet;
+	struct message message = { 0 };
+	struct heard heard = { 0 };
+	struct err err = { 0 };
+	if (channel_take(&taking->channel, data, len, &message, &err) < 0)
+		return (struct heard){ .is_nonsense = true };
+	if (message_is_event(&message) && outlet->announce)
+		outlet->announce(outlet->context, &message, pending);
+	if (message.kind == MESSAGE_INPUT_REQUEST && taking->turn->input)
+		answer_input(taking, &message, &heard);
+	if (message.kind == MESSAGE_DONE) {
+		heard.is_done = true;
+		heard.exit_code = message_exit_code(&message);
+		heard.is_interrupted = message_is_interrupted(&message);
+		taking->result->execution_count = message_execution_count(&message);
+	}
+	message_done(&message);
+	return heard;
+}
+
+static struct heard hear_answer(void *context, const char *data, size_t len, struct buf *pending)
+{
+	struct taking *taking = context;
+	struct message message = { 0 };
+	struct heard heard = { 0 };
+	struct err err = { 0 };
+	(void)pending;
+	if (message_read(&message, data, len, &err) < 0)
+		return (struct heard){ .is_nonsense = true };
+	heard.is_done = message.kind == MESSAGE_DONE;
+	if (message.kind >= MESSAGE_COMPLETIONS && message.kind <= MESSAGE_COMPLETENESS) {
+		json_free(&taking->answer);
+		taking->answer = take_ptr(&message.json);
+	}
+	message_done(&message);
+	return heard;
+}
+
+/* ---- from the keeper --------------------------------------------------------------------------
+ */
+
+static void take_notes(struct result *result, struct json_object *notes)
+{
+	size_t count = notes ? json_object_array_length(notes) : 0;
+	for (size_t i = 0; i < count; i++)
+		result_warn(
+			result, "%s", json_object_get_string(json_object_array_get_idx(notes, i)));
+}
+
+static int be_granted(void *context, const char *words, size_t len, struct err *err)
+{
+	struct taking *taking = context;
+	const struct session_turn *turn = taking->turn;
+	struct result *result = taking->result;
+	auto_json struct json_object *json = NULL;
+	TRY(json_read(words, len, WORDS_BYTES, WORDS_DEPTH, &json, err));
+	const char *language = json_object_get_string(json_object_object_get(json, "language"));
+	const char *name = json_object_get_string(json_object_object_get(json, "session"));
+	struct json_object *limits = json_object_object_get(json, "limits");
+	(void)snprintf(result->language, sizeof(result->language), "%s", language ? language : "");
+	(void)snprintf(result->session, sizeof(result->session), "%s", name ? name : "");
+	result->is_warm = json_object_get_boolean(json_object_object_get(json, "warm"));
+	take_notes(result, json_object_object_get(json, "notes"));
+	if (limits) {
+		const char *text = json_object_to_json_string(limits);
+		TRY(spec_from_json(&taking->spec, text, strlen(text), err));
+	}
+	if (turn && turn->timeout_ms > 0)
+		taking->spec.timeout_ms = turn->timeout_ms;
+	if (turn && turn->max_output > 0)
+		taking->spec.max_output = turn->max_output;
+	if (!turn)
+		taking->spec.timeout_ms = QUESTION_MS;
+	return 0;
+}
+
+static char *write_ask(const char *session, bool waits, bool is_question)
+{
+	auto_json struct json_object *json = json_object_new_object();
+	json_put(json, "verb", json_new_string("turn"));
+	json_put(json, "session", json_new_string(session));
+	json_put(json, "wait", json_object_new_boolean(waits));
+	json_put(json, "question", json_object_new_boolean(is_question));
+	return json_print(json, false);
+}
+
+static void look(void *context, int workspace_fd)
+{
+	struct taking *taking = context;
+	taking->files = keeper_list_files(workspace_fd);
+}
+
+static int take(struct taking *taking, const char *session, bool waits, const struct task *task,
+	struct turn_end *ret_end, struct err *err)
+{
+	auto_fd int conn_fd = -1;
+	TRY(session_connect(false, &conn_fd, err));
+	if (conn_fd < 0)
+		return err_set(err, ERR_MISSING,
+			"there is no session '%s': nobody serves here, so there are none", session);
+	auto_free char *ask = write_ask(session, waits, !taking->turn);
+	const struct turn_wish wish = { .conn_fd = take_fd(&conn_fd),
+		.ask = ask,
+		.frames = &taking->frames,
+		.grace_ms = SESSION_GRACE_MS,
+		.granted = be_granted,
+		.look = taking->looks ? look : NULL,
+		.context = taking };
+	return keeper_take_turn(&wish, task, ret_end, taking->result, err);
+}
+
+static void taking_done(struct taking *taking)
+{
+	spec_done(&taking->spec);
+	buf_done(&taking->frames);
+	json_free(&taking->answer);
+	json_free(&taking->files);
+}
+
+/* ---- executing --------------------------------------------------------------------------------
+ */
+
+static void set_hint(struct result *result, char *hint)
+{
+	free(result->hint);
+	result->hint = hint;
+}
+
+/* What became of the session, which a run has no words for. */
+static void tell_end(const struct turn_end *end, struct result *result)
+{
+	char where[96] = "";
+	if (end->is_back && end->back_name[0])
+		(void)snprintf(where, sizeof(where), "'%s'", end->back_name);
+	else if (end->is_back)
+		(void)snprintf(where, sizeof(where), "%" PRIu32, end->back_id);
+	if (end->has_died && end->is_back)
+		set_hint(result,
+			xasprintf(
+				"The session's process was lost (%s); the session was brought back "
+				"to point %s",
+				end->why, where));
+	else if (end->has_died)
+		set_hint(result, xasprintf("The session ended with it (%s), and its state is lost",
+					 end->why));
+	else if (end->was_interrupted)
+		set_hint(result,
+			xstrdup("The code was interrupted; the session goes on, with everything "
+				"up to there"));
+}
+
+static void explain(struct taking *taking, const struct turn_end *end)
+{
+	const struct session_turn *turn = taking->turn;
+	struct result *result = taking->result;
+	char name[40];
+	(void)snprintf(name, sizeof(name), "<cell %" PRId64 ">", result->execution_count);
+	channel_end(&taking->channel);
+	if (result->status == STATUS_OK)
+		failure_done(&result->error);
+	engine_explain(
+		&taking->spec, turn->name ? turn->name : name, turn->code, turn->code_len, result);
+	tell_end(end, result);
+}
+
+static void copy_limits(struct spec *to, const struct spec *from)
+{
+	struct err err = { 0 };
+	auto_json struct json_object *json = spec_limits_to_json(from);
+	const char *text = json_object_to_json_string(json);
+	(void)spec_from_json(to, text, strlen(text), &err);
+}
+
+static int execute(struct taking *taking, struct err *err)
+{
+	const struct session_turn *turn = taking->turn;
+	struct turn_end end = { 0 };
+	auto_json struct json_object *request = write_execute(turn);
+	const struct task task = { .spec = &taking->spec,
+		.outlet = turn->outlet,
+		.ear = { .hear = hear, .context = taking },
+		.interrupt_fd = turn->interrupt_fd,
+		.is_interrupt = turn->is_interrupt,
+		.interrupt_context = turn->context };
+	TRY(add_frame(&taking->frames, request, err));
+	TRY(take(taking, turn->session, turn->waits, &task, &end, err));
+	explain(taking, &end);
+	return 0;
+}
+
+/* A turn is recorded like a run, as whoever takes it wants runs to be. */
+static int record(struct taking *taking, struct err *err)
+{
+	const struct session_turn *turn = taking->turn;
+	const struct engine_code code = { .text = turn->code, .len = turn->code_len };
+	struct err unrecorded = { 0 }; /* a warning in the result, too */
+	if (turn->spec) {
+		taking->spec.audit = turn->spec->audit;
+		taking->spec.audit_size = turn->spec->audit_size;
+		taking->spec.store = turn->spec->store;
+		taking->spec.store_size = turn->spec->store_size;
+		taking->spec.store_days = turn->spec->store_days;
+	}
+	return engine_record(&taking->spec, &code, taking->result, &unrecorded, err);
+}
+
+int session_exec(const struct session_turn *turn, struct result *result, struct err *err)
+{
+	struct taking taking = { .turn = turn, .result = result, .channel = { .result = result } };
+	spec_init(&taking.spec);
+	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
+	if (turn->stdin_path)
+		taking.spec.stdin_path = xstrdup(turn->stdin_path);
+	int r = execute(&taking, err);
+	if (r == 0)
+		r = record(&taking, err);
+	if (r < 0) {
+		result->status =
+			err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
+		result->exit_code = EXIT_COULD_NOT_RUN;
+		result_set_error(result, "setup", "%s", err->text);
+	}
+	if (turn->spec)
+		copy_limits(turn->spec, &taking.spec);
+	taking_done(&taking);
+	return r;
+}
+
+/* ---- questions --------------------------------------------------------------------------------
+ */
+
+static int question(struct taking *taking, const char *session, struct json_object *request,
+	struct json_object **ret_answer, struct err *err)
+{
+	struct turn_end end = { 0 };
+	const struct task task = { .spec = &taking->spec,
+		.outlet = { .fds = { -1, -1 } },
+		.ear = { .hear = hear_answer, .context = taking },
+		.interrupt_fd = -1 };
+	TRY(add_frame(&taking->frames, request, err));
+	TRY(take(taking, session, false, &task, &end, err));
+	if (!taking->answer)
+		return err_set(err, ERR_BROKEN, "session '%s' did not answer%s%s", session,
+			end.has_died ? ", and ended: " : "", end.why);
+	*ret_answer = take_ptr(&taking->answer);
+	return 0;
+}
+
+int session_question(const char *session, struct json_object *request,
+	struct json_object **ret_answer, struct err *err)
+{
+	struct result result;
+	struct taking taking = { .result = &result };
+	result_init(&result);
+	spec_init(&taking.spec);
+	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
+	int r = question(&taking, session, request, ret_answer, err);
+	taking_done(&taking);
+	result_done(&result);
+	return r;
+}
+
+/* Any question gives us the turn; this one is the least trouble. */
+int session_files(const char *session, struct json_object **ret_files, struct err *err)
+{
+	struct result result;
+	struct taking taking = { .result = &result, .looks = true };
+	auto_json struct json_object *request = json_object_new_object();
+	auto_json struct json_object *answer = NULL;
+	struct json_object *code = json_object_new_object();
+	json_put(code, "code", json_new_string(""));
+	json_put(request, "is_complete", code);
+	result_init(&result);
+	spec_init(&taking.spec);
+	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
+	int r = question(&taking, session, request, &answer, err);
+	if (r == 0 && !taking.files)
+		r = err_set(err, ERR_BROKEN, "the files of session '%s' cannot be seen", session);
+	if (r == 0)
+		*ret_files = take_ptr(&taking.files);
+	taking_done(&taking);
+	result_done(&result);
+	return r;
+}

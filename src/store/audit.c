@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a record of the audit log says of a run: who, what, under which policy, and how it ended.
+ * Neither the code nor its output nor any variable is in it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "model/field.h"
+#include "model/limits.h"
+#include "model/units.h"
+#include "store/asked.h"
+#include "store/log.h"
+#include "store/state.h"
+#include "store/store.h"
+#include "wire/json.h"
+
+enum { WORDS_MAX = 256, USERS_MAX = 16 << 10 }; /* bytes of a text from outside */
+
+/* The text is written as it comes: it is in the way of every answer, and making objects first takes
+ * longer than all the rest. */
+struct writer {
+	struct buf *out;
+	bool is_short; /* it did not fit */
+};
+
+static void put(struct writer *writer, const char *text, size_t len)
+{
+	writer->is_short |= buf_append(writer->out, text, len) < 0;
+}
+
+/* Keys are our own words and need no escape. */
+static void put_key(struct writer *writer, const char *key)
+{
+	char last = writer->out->data[writer->out->len - 1];
+	put(writer, last == '{' ? "\"" : ",\"", last == '{' ? 1 : 2);
+	put(writer, key, strlen(key));
+	put(writer, "\":", 2);
+}
+
+static void put_word(struct writer *writer, const char *key, const char *word)
+{
+	put_key(writer, key);
+	put(writer, word, strlen(word));
+}
+
+static void put_bool(struct writer *writer, const char *key, bool value)
+{
+	put_word(writer, key, value ? "true" : "false");
+}
+
+static void put_number(struct writer *writer, const char *key, int64_t number)
+{
+	char text[32];
+	(void)snprintf(text, sizeof(text), "%" PRId64, number);
+	put_word(writer, key, text);
+}
+
+/* Text from outside is bounded; NULL is null. */
+static void put_text(struct writer *writer, const char *key, const char *text)
+{
+	if (!text) {
+		put_word(writer, key, "null");
+		return;
+	}
+	size_t len = strlen(text);
+	put_key(writer, key);
+	writer->is_short |= json_quote(writer->out, text, len < WORDS_MAX ? len : WORDS_MAX) < 0;
+}
+
+static void put_open(struct writer *writer, const char *key)
+{
+	put_word(writer, key, "{");
+}
+
+static void put_close(struct writer *writer)
+{
+	put(writer, "}", 1);
+}
+
+/* 2026-11-15T18:44:55.123Z */
+static void put_now(struct writer *writer)
+{
+	char text[64];
+	struct timespec now;
+	struct date date;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	date_of_day(now.tv_sec / 86400, &date);
+	int second = (int)(now.tv_sec % 86400);
+	(void)snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", date.year,
+		date.month, date.day, second / 3600, second / 60 % 60, second % 60,
+		(int)(now.tv_nsec / 1000000));
+	put_text(writer, "time", text);
+}
+
+/* The name in a line NAME:PASSWORD:UID:… of this user; false: it is another's. */
+static bool take_name(char *line, uid_t uid)
+{
+	char *password = strchr(line, ':');
+	char *number = password ? strchr(password + 1, ':') : NULL;
+	char *end = NULL;
+	if (!number || strtoul(number + 1, &end, 10) != uid || *end != ':')
+		return false;
+	*password = '\0';
+	return true;
+}
+
+/* The name the machine's own list has for the user. A static program cannot ask other directories
+ * of users, and what the environment says anybody could have set. */
+static void put_user(struct writer *writer, uid_t uid)
+{
+	char users[USERS_MAX];
+	char *rest = users;
+	if (io_read_at(AT_FDCWD, "/etc/passwd", users, sizeof(users)) < 0)
+		users[0] = '\0';
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+		if (!take_name(line, uid))
+			continue;
+		put_text(writer, "user", line);
+		return;
+	}
+	put_text(writer, "user", NULL);
+}
+
+static void put_who(struct writer *writer, const char *token)
+{
+	struct utsname host = { 0 };
+	(void)uname(&host);
+	put_number(writer, "uid", getuid());
+	put_user(writer, getuid());
+	put_text(writer, "token", token);
+	put_text(writer, "host", host.nodename);
+}
+
+static const char *kind_of(const struct spec *spec)
+{
+	if (spec->exec.count > 0)
+		return "exec";
+	if (!spec->file)
+		return "code"; /* also that of a session's turn */
+	return strcmp(spec->file, "-") == 0 ? "stdin" : "file";
+}
+
+static void put_what(struct writer *writer, const struct store_run *run)
+{
+	const struct spec *spec = run->spec;
+	const char *kind = kind_of(spec);
+	char hash[SHA256_HEX + 1];
+	put_text(writer, "kind", kind);
+	if (spec->exec.count > 0)
+		put_text(writer, "name", spec->exec.items[0]);
+	else if (strcmp(kind, "file") == 0)
+		put_text(writer, "name", spec->file);
+	put_text(writer, "language", run->result->language[0] ? run->result->language : NULL);
+	bool has_hash = run->code || spec->exec.count > 0;
+	uint64_t bytes = store_hash(run, hash);
+	if (has_hash)
+		put_number(writer, "bytes", (int64_t)bytes);
+	put_text(writer, "sha256", has_hash ? hash : NULL);
+}
+
+static void put_outcome(struct writer *writer, const struct result *result)
+{
+	char seconds[32];
+	bool has_reason = result->status == STATUS_REFUSED || result->status == STATUS_SETUP_ERROR;
+	put_text(writer, "status", run_status_names[result->status]);
+	put_number(writer, "exit_code", result_exit_code(result));
+	if (result->signal)
+		put_number(writer, "signal", result->signal);
+	else
+		put_text(writer, "signal", NULL);
+	if (has_reason)
+		put_text(writer, "reason", result->error.message);
+	(void)snprintf(seconds, sizeof(seconds), "%" PRId64 ".%06" PRId64,
+		result->usage.wall_us / 1000000, result->usage.wall_us % 1000000);
+	put_word(writer, "duration", seconds);
+	put_bool(writer, "warm", result->is_warm);
+}
+
+static void put_isolation(struct writer *writer, const struct result *result)
+{
+	put_text(writer, "provider", result->runtime);
+	put_open(writer, "isolation");
+	for (size_t i = 0; i < result->isolation_count; i++) {
+		const struct isolation_item *item = &result->isolation[i];
+		if (item->kind == ISOLATION_BOOL)
+			put_bool(writer, item->key, item->number != 0);
+		else if (item->kind == ISOLATION_NUMBER)
+			put_number(writer, item->key, item->number);
+		else
+			put_text(writer, item->key, item->text);
+	}
+	put_close(writer);
+}
+
+/* As meta.resource_limits has them. */
+static void put_limits(struct writer *writer, const struct spec *spec)
+{
+	put_open(writer, "limits");
+	for (size_t i = 0; i < spec_field_count; i++) {
+		const struct field *field = &spec_fields[i];
+		bool is_plain = field->type == FIELD_SIZE || field->type == FIELD_COUNT;
+		bool is_milli = field->type == FIELD_SECONDS || field->type == FIELD_CPUS;
+		char text[32];
+		if ((!is_plain && !is_milli) || field->is_record)
+			continue;
+		int64_t value = *(const int64_t *)field_slot(spec, field);
+		units_format_milli(is_milli ? value : value * 1000, text, sizeof(text));
+		put_word(writer, field->name, value == 0 && field->min > 0 ? "null" : text);
+	}
+	put_close(writer);
+}
+
+/* 0, or -ENOSPC. */
+static int write_body(const struct store_run *run, struct buf *out)
+{
+	struct writer writer = { .out = out };
+	put(&writer, "{", 1);
+	put_now(&writer);
+	put_text(&writer, "id", run->result->id);
+	put_who(&writer, run->token);
+	put_what(&writer, run);
+	put_text(&writer, "profile", profile_names[run->spec->profile]);
+	put_bool(&writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
+	put_outcome(&writer, run->result);
+	put_isolation(&writer, run->result);
+	put_limits(&writer, run->spec);
+	put_close(&writer);
+	return writer.is_short ? -ENOSPC : 0;
+}
+
+int audit_prepare(const struct spec *spec, struct err *err)
+{
+	auto_fd int dir_fd = -1;
+	if (spec->audit < AUDIT_REQUIRED)
+		return 0;
+	if (state_open(log_place, true, &dir_fd, err) < 0 || log_reserve(dir_fd, err) < 0)
+		return err_wrap(
+			err, "--audit %s: a run cannot be recorded", audit_mode_names[spec->audit]);
+	return 0;
+}
+
+int audit_write(const struct store_run *run, struct err *err)
+{
+	auto_fd int dir_fd = -1;
+	const struct spec *spec = run->spec;
+	if (spec->audit == AUDIT_OFF)
+		return 0;
+	auto_buf struct buf body;
+	buf_init(&body, LIMIT_AUDIT_LINE);
+	if (write_body(run, &body) < 0)
+		return err_set(
+			err, ERR_LIMIT, "an audit record is over %d bytes", LIMIT_AUDIT_LINE);
+	if (state_open(log_place, true, &dir_fd, err) < 0 ||
+		log_append(dir_fd, body.data, spec->audit_size, spec->audit == AUDIT_SYNC, err) < 0)
+		return err_wrap(err, "the run is not in the audit log");
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many runs at once from one thread. A run is driven by code that waits for it, so whoever must not
+ * wait has workers: processes that take one job after the other and tell it as JSON lines. What a
+ * worker dies of is the end of its job alone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+
+struct workers;
+struct work;
+
+/* Who hears of a job. `hear` gets one event without its newline. The last one is `done` with the
+ * result, or NULL: the worker died, and there will be none. After it the job is gone. */
+struct listener {
+	void (*hear)(void *context, const char *line, size_t len, bool is_last);
+	void *context;
+};
+
+/* Starts none before there is work. `loop` is watched from then on; `most` jobs run at once, the
+ * others wait in order. */
+int workers_open(struct loop *loop, size_t most, struct workers **ret_workers, struct err *err);
+
+/* Ends those that run, and whatever they run. */
+void workers_close(struct workers *workers);
+
+/* Hands over a job: a spec as one line of JSON. -1: no worker could be started. */
+int workers_submit(struct workers *workers, const char *spec, size_t len,
+	const struct listener *listener, struct work **ret_work, struct err *err);
+
+/* No longer wanted: it ends as interrupted, and says so. */
+void work_cancel(struct work *work);
+
+/* Its listener can take no more for now, or can again, and then may hear at once: the run is held
+ * up, not its deadline. */
+void work_pause(struct work *work, bool is_paused);
+
+/* The result in a job's last event, as JSON text; NULL: it is none. */
+const char *work_result(const char *line, size_t len, size_t *ret_len);
+
+/* What the program of a worker does: takes jobs from descriptor 0 and tells them there, until that
+ * closes. */
+int worker_serve(void);
