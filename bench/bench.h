@@ -50,7 +50,10 @@ struct contender {
 	struct err failure;
 };
 
+struct engine_memory;
+
 struct bench {
+	struct engine_memory *memory; /* owned; we stay, as a server does */
 	struct contender contenders[CONTENDERS_MAX];
 	size_t count;
 	struct lender lenders[LENDERS_MAX];

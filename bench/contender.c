@@ -194,7 +194,9 @@ static int fill_spec(
 static int run_lent(struct bench *bench, struct contender *contender, struct sample *ret_sample,
 	struct err *err)
 {
-	const struct engine_wishes wishes = { .outlet = { .fds = { -1, -1 } }, .interrupt_fd = -1 };
+	const struct engine_wishes wishes = {
+		.outlet = { .fds = { -1, -1 } }, .interrupt_fd = -1, .memory = bench->memory
+	};
 	auto_free char *code = fill_word(bench, contender->words[1]);
 	struct engine_rest rest = { 0 };
 	struct result result;

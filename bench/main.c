@@ -37,6 +37,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "bench.h"
+#include "engine/engine.h"
 
 enum {
 	WARM_UP_ROUNDS = 3,
@@ -222,8 +223,10 @@ int main(int argc, char **argv)
 	bench.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	/* a number that no earlier benchmark had: what one compiled may be remembered */
 	bench.next_number = (long)time(NULL) * 10000;
+	bench.memory = engine_memory_new();
 	int r = run(&bench, argc, argv, &err);
 	plan_done(&bench);
+	engine_memory_free(bench.memory);
 	own_close(&bench.null_fd);
 	if (r < 0)
 		(void)fprintf(stderr, "hotcell-bench: %s\n", err.text);

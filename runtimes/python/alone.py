@@ -16,7 +16,7 @@ def is_forking():
     return False
 
 
-def serve(fd):
+def serve(fd, _code):
     """There is nobody to serve but ourselves."""
 
 
@@ -24,7 +24,7 @@ def forget_lookups():
     pass
 
 
-def is_called():
+def wants_rehearsal():
     return False
 
 

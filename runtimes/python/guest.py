@@ -34,7 +34,7 @@ GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last
 EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
 
 
-class template:
+class Template:
     core = None  # the names of core.py
     module = None  # _hotcell
     handler_count = 0  # of logging
@@ -46,7 +46,13 @@ class template:
     gc = None
     lock = _thread.allocate_lock()  # while the last word is said: the channel's, if that takes none
     variables = None  # the environment, as a job has it
+    trial = ""  # a program that does what most do: what it touches is ready for all
     stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
+
+
+# Not the class itself: each attribute that is given to one makes the interpreter forget all that it
+# knows of its attributes, and learning them again takes a guest a dozen pages.
+template = Template()
 
 
 # ---- what each guest must have for itself --------------------------------------------------------
@@ -273,6 +279,8 @@ def prepare(core, module, cold, names):
             shelf.effects.setdefault(name, []).append((FRESH[name], (owner,), {}))
     template.fresh = [(FRESH[name], owner) for name, owner in template.fresh.items()
                       if name in sys.modules]
+    template.trial = "".join("import %s\n" % name for name in names if name in sys.modules)
+    template.trial += "print(1)\n"
     core["hide"](core["start"])
     core["hide"](arrive)
     core["take_program"] = arrive
@@ -335,11 +343,11 @@ def arrive():
     """Called when nothing is left to do in the template; returns in a guest, with its program. Of
     whatever a guest does first, it copies a page or two: so this is kept short."""
     core, module = template.core, template.module
-    module.serve(3)
+    module.serve(3, template.trial)
     try:
         for make_fresh, owner in template.fresh:
             make_fresh(owner)
-        if not module.is_called():
+        if module.wants_rehearsal():
             rehearse()
     except BaseException as error:
         module.refuse("%s: %s" % (type(error).__name__, error))

@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "engine/compile.h"
 #include "engine/explain.h"
+#include "engine/memory.h"
 #include "engine/python.h"
 #include "engine/stand.h"
 #include "model/units.h"
@@ -20,7 +21,8 @@
 
 /* What a spec turns into on its way to a task. */
 struct making {
-	struct language language;
+	const struct language *language; /* what was loaded, or what is remembered */
+	struct language loaded;
 	struct strings argv;
 	struct buf code;
 	bool has_code; /* it was read */
@@ -32,7 +34,7 @@ struct making {
 	struct strings own_argv; /* the part of argv that is the code's */
 };
 
-static int choose_language(const struct spec *spec, struct language *language, struct err *err)
+static int load_language(const struct spec *spec, struct language *language, struct err *err)
 {
 	bool is_there = false;
 	if (spec->language)
@@ -40,6 +42,16 @@ static int choose_language(const struct spec *spec, struct language *language, s
 	if (spec->file && strcmp(spec->file, "-") != 0)
 		TRY(language_load_for_file(spec->file, language, &is_there, err));
 	return is_there ? 0 : language_load_one("python", language, err);
+}
+
+/* Reading a definition takes longer than a cell that stands ready takes to answer: who stays need
+ * not read it each time. One that is asked to differ is not remembered. */
+static int choose_language(const struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct err *err)
+{
+	if (wishes->memory && spec->language && !spec->python)
+		return memory_language(wishes->memory, spec->language, &making->language, err);
+	return load_language(spec, &making->loaded, err);
 }
 
 static int read_code(const struct spec *spec, struct buf *code, struct err *err)
@@ -65,7 +77,7 @@ static int read_code(const struct spec *spec, struct buf *code, struct err *err)
 /* The file keeps its own name, so that error messages speak of the file the person knows. */
 static void name_program(const struct spec *spec, struct making *making)
 {
-	const char *name = making->language.program;
+	const char *name = making->language->program;
 	if (spec->file && strcmp(spec->file, "-") != 0) {
 		const char *slash = strrchr(spec->file, '/');
 		name = slash ? slash + 1 : spec->file;
@@ -76,7 +88,7 @@ static void name_program(const struct spec *spec, struct making *making)
 /* A file whose name begins with a dash must not be taken for an option. */
 static void fill_argv(const struct spec *spec, struct making *making)
 {
-	const struct language *language = &making->language;
+	const struct language *language = making->language;
 	making->file = xasprintf("%s%s", making->program[0] == '-' ? "./" : "", making->program);
 	const struct places places = { .file = making->file,
 		.runtime = RUNTIME_DIR,
@@ -101,7 +113,7 @@ static bool runs_runtime(const struct language *language)
 static int find_runtime(const struct spec *spec, const struct engine_wishes *wishes,
 	struct making *making, struct err *err)
 {
-	const struct language *language = &making->language;
+	const struct language *language = making->language;
 	if (language->prepare.count > 0)
 		return prepare(language, spec, wishes->interrupt_fd, &making->runtime, err);
 	if (language->dir &&
@@ -113,7 +125,7 @@ static int find_runtime(const struct spec *spec, const struct engine_wishes *wis
 /* What only the compiler needs is not for the code's own cell. */
 static void hide_runtime(struct making *making)
 {
-	if (runs_runtime(&making->language))
+	if (runs_runtime(making->language))
 		return;
 	free(making->runtime);
 	making->runtime = NULL;
@@ -128,28 +140,29 @@ static int check_root(const struct spec *spec, struct err *err)
 }
 
 /* The language of the code, and what is to be had for it here. */
-static int make_language(
-	struct spec *spec, struct making *making, struct result *result, struct err *err)
+static int make_language(struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct result *result, struct err *err)
 {
-	TRY(choose_language(spec, &making->language, err));
-	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language.name);
-	TRY(set_defaults(spec, &making->language, &making->language.defaults, err));
-	TRY(python_choose(spec, &making->language, err));
-	const char *missing = engine_missing_program(&making->language, spec);
+	TRY(choose_language(spec, wishes, making, err));
+	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language->name);
+	TRY(set_defaults(spec, making->language, &making->language->defaults, err));
+	if (making->language == &making->loaded)
+		TRY(python_choose(spec, &making->loaded, err));
+	const char *missing = engine_missing_program(making->language, spec);
 	if (missing)
 		return err_set(err, ERR_MISSING,
 			"%s needs %s, which is not in the root file system '%s'; install it with: "
 			"apt-get install %s",
-			making->language.name, missing, spec->rootfs,
-			making->language.package ? making->language.package
-						 : making->language.name);
+			making->language->name, missing, spec->rootfs,
+			making->language->package ? making->language->package
+						  : making->language->name);
 	return 0;
 }
 
-static int make_from_language(
-	struct spec *spec, struct making *making, struct result *result, struct err *err)
+static int make_from_language(struct spec *spec, const struct engine_wishes *wishes,
+	struct making *making, struct result *result, struct err *err)
 {
-	TRY(make_language(spec, making, result, err));
+	TRY(make_language(spec, wishes, making, result, err));
 	TRY(read_code(spec, &making->code, err));
 	making->has_code = true;
 	name_program(spec, making);
@@ -228,8 +241,8 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	struct engine_rest *rest, struct err *err)
 {
 	struct guard_report guard = { 0 };
-	bool is_guarded = making->language.is_guarded && spec->profile != PROFILE_TRUSTED;
-	bool is_told = making->language.is_guarded && !guard_is_default(spec);
+	bool is_guarded = making->language->is_guarded && spec->profile != PROFILE_TRUSTED;
+	bool is_told = making->language->is_guarded && !guard_is_default(spec);
 	auto_free char *policy = is_told ? guard_policy(spec) : NULL;
 	struct hearing hearing = { .channel = { .result = result },
 		.report = is_guarded ? &guard : NULL,
@@ -243,10 +256,10 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.program = making->program,
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
-		.needs_full_proc = needs_full_proc(spec, &making->language),
+		.needs_full_proc = needs_full_proc(spec, making->language),
 		.outlet = wishes->outlet,
 		.policy = policy,
-		.ear = { .hear = making->language.has_channel ? hear : NULL, .context = &hearing },
+		.ear = { .hear = making->language->has_channel ? hear : NULL, .context = &hearing },
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
 	};
@@ -269,7 +282,7 @@ static struct compiling compiling_of(
 	const struct spec *spec, const struct engine_wishes *wishes, const struct making *making)
 {
 	return (struct compiling){ .spec = spec,
-		.language = &making->language,
+		.language = making->language,
 		.runtime = making->runtime,
 		.program = making->program,
 		.file = making->file,
@@ -285,12 +298,12 @@ static int check_first(struct spec *spec, const struct engine_wishes *wishes,
 {
 	struct guard_report guard = { 0 };
 	const struct compiling checking = compiling_of(spec, wishes, making);
-	if (!guard_is_binding(spec) || making->language.is_guarded)
+	if (!guard_is_binding(spec) || making->language->is_guarded)
 		return 0;
-	if (making->language.check.count == 0) {
+	if (making->language->check.count == 0) {
 		if (spec->profile != PROFILE_STRICT)
 			return 0;
-		auto_free char *what = xasprintf("%s is not analysed", making->language.title);
+		auto_free char *what = xasprintf("%s is not analysed", making->language->title);
 		guard_refuse(result, what);
 		*ret_is_over = true;
 		return 0;
@@ -313,9 +326,9 @@ static int make_binary(const struct spec *spec, const struct engine_wishes *wish
 	struct engine_rest *rest, bool *ret_is_over, struct err *err)
 {
 	TRY(find_runtime(spec, wishes, making, err));
-	TRY(stand_choose(&making->language, spec, making->runtime, buf_text(&making->code),
+	TRY(stand_choose(making->language, spec, making->runtime, buf_text(&making->code),
 		making->code.len, &making->stand, err));
-	if (making->language.compile.count == 0)
+	if (making->language->compile.count == 0)
 		return 0;
 	const struct compiling compiling = compiling_of(spec, wishes, making);
 	TRY(compile(&compiling, result, report, &making->build_fd, &rest->fresh, err));
@@ -328,7 +341,7 @@ static void explain_made(
 	const struct spec *spec, const struct making *making, struct result *result)
 {
 	const struct analysis_input input = {
-		.language = making->language.name,
+		.language = making->language->name,
 		.program = making->program ? making->program : "",
 		.code = buf_text(&making->code),
 		.code_len = making->code.len,
@@ -339,7 +352,7 @@ static void explain_made(
 
 static void making_done(struct making *making)
 {
-	language_done(&making->language);
+	language_done(&making->loaded);
 	strings_done(&making->argv);
 	strings_done(&making->own_argv);
 	stand_done(&making->stand);
@@ -371,7 +384,7 @@ static int record_made(struct spec *spec, const struct engine_wishes *wishes,
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err)
 {
-	struct making making = { .build_fd = -1 };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	bool is_over = false;
 	bool is_exec = spec->exec.count > 0;
 	int r = spec_check(spec, err);
@@ -382,7 +395,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		r = check_root(spec, err);
 	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
-			    : make_from_language(spec, &making, result, err);
+			    : make_from_language(spec, wishes, &making, result, err);
 	if (r == 0 && is_exec && spec->profile == PROFILE_STRICT) {
 		guard_refuse(result, "a program of the cell is not analysed");
 		is_over = true;
@@ -399,7 +412,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 		if (!is_over && result->status != STATUS_REFUSED)
 			explain_made(spec, &making, result);
 		if (!is_exec && wishes->wants_version)
-			(void)engine_version(&making.language, spec, result->language_version,
+			(void)engine_version(making.language, spec, result->language_version,
 				sizeof(result->language_version));
 	}
 	if (is_recorded && record_made(spec, wishes, &making, result, rest, err) < 0) {
@@ -415,14 +428,14 @@ int engine_check(struct spec *spec, int interrupt_fd, struct guard_report *repor
 {
 	const struct engine_wishes wishes = { .interrupt_fd = interrupt_fd,
 		.outlet = { .fds = { -1, -1 } } };
-	struct making making = { .build_fd = -1 };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	int r = spec_check(spec, err);
 	if (r == 0)
 		r = check_root(spec, err);
 	if (r == 0)
-		r = make_from_language(spec, &making, result, err);
+		r = make_from_language(spec, &wishes, &making, result, err);
 	const struct compiling checking = compiling_of(spec, &wishes, &making);
-	if (r == 0 && making.language.check.count > 0 && spec->profile != PROFILE_TRUSTED)
+	if (r == 0 && making.language->check.count > 0 && spec->profile != PROFILE_TRUSTED)
 		r = check(&checking, report, result, err);
 	making_done(&making);
 	return r;
@@ -431,14 +444,14 @@ int engine_check(struct spec *spec, int interrupt_fd, struct guard_report *repor
 int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 {
 	const struct engine_wishes wishes = { .interrupt_fd = -1, .outlet = { .fds = { -1, -1 } } };
-	struct making making = { .build_fd = -1 };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	struct result result;
 	result_init(&result);
-	int r = make_from_language(spec, &making, &result, err);
+	int r = make_from_language(spec, &wishes, &making, &result, err);
 	if (r == 0)
 		r = find_runtime(spec, &wishes, &making, err);
 	if (r == 0)
-		r = stand_choose(&making.language, spec, making.runtime, buf_text(&making.code),
+		r = stand_choose(making.language, spec, making.runtime, buf_text(&making.code),
 			making.code.len, &making.stand, err);
 	hide_runtime(&making);
 	if (r == 0) {
@@ -446,7 +459,7 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 			.runtime = making.runtime,
 			.form = making.stand.form,
 			.standing = making.stand.argv,
-			.has_full_proc = needs_full_proc(spec, &making.language) };
+			.has_full_proc = needs_full_proc(spec, making.language) };
 		*ret_text = policy_to_json(&policy);
 		if (!*ret_text)
 			r = err_set(err, ERR_INVALID, "a path of the policy is not UTF-8");
@@ -460,11 +473,12 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 static int make_session(
 	struct spec *spec, struct making *making, struct engine_session *session, struct err *err)
 {
+	const struct engine_wishes wishes = { .interrupt_fd = -1, .outlet = { .fds = { -1, -1 } } };
 	struct result result;
 	const struct places places = { .runtime = RUNTIME_DIR };
-	const struct language *language = &making->language;
+	const struct language *language = making->language; /* without a memory it stays there */
 	result_init(&result);
-	int r = make_language(spec, making, &result, err);
+	int r = make_language(spec, &wishes, making, &result, err);
 	result_done(&result);
 	TRY(r);
 	if (language->session.count == 0)
@@ -496,7 +510,7 @@ static int make_session(
 
 int engine_session(struct spec *spec, struct engine_session *ret_session, struct err *err)
 {
-	struct making making = { .build_fd = -1 };
+	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	*ret_session = (struct engine_session){ 0 };
 	int r = check_root(spec, err);
 	if (r == 0)

@@ -17,10 +17,15 @@ struct json_object;
 
 struct engine_wishes {
 	struct outlet outlet;
-	int interrupt_fd;   /* -1: none */
-	bool wants_version; /* fill meta.language_version: the first time costs a cell */
-	const char *token;  /* the name of the token it was asked with; NULL: none */
+	int interrupt_fd;             /* -1: none */
+	bool wants_version;           /* fill meta.language_version: the first time costs a cell */
+	const char *token;            /* the name of the token it was asked with; NULL: none */
+	struct engine_memory *memory; /* of a caller that stays and asks again; or NULL */
 };
+
+/* What need not be read and parsed for every run. The caller's. */
+struct engine_memory *engine_memory_new(void);
+void engine_memory_free(struct engine_memory *memory);
 
 /* What is still to be cleaned up when the answer is out. Starts as { 0 }. */
 struct engine_rest {

@@ -21,14 +21,16 @@ struct fork_hooks {
 };
 
 /* Serves until the supervisor is gone (1), or returns 0 in a new payload whose walls stand; one
- * whose walls do not stand ends. Less: there are threads, which a fork would not copy. */
-int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err *err);
+ * whose walls do not stand ends. Less: there are threads, which a fork would not copy. `code` is a
+ * program that does what most do: what it touches, payloads have ready. */
+int interpreter_serve(
+	int control_fd, const char *code, const struct fork_hooks *hooks, struct err *err);
 
 /* Tells the supervisor why there will be no guests, or not this one. */
 void interpreter_refuse(const char *why);
 
-/* In a payload: whether its job is there. */
-bool interpreter_is_called(void);
+/* In a payload: whether its job is not there yet, and nobody knows what it will touch. */
+bool interpreter_wants_rehearsal(void);
 
 /* Whether a fork that happens now is one of ours. */
 bool interpreter_is_forking(void);

@@ -54,13 +54,14 @@ static const struct fork_hooks hooks = { PyOS_BeforeFork, PyOS_AfterFork_Parent,
 static PyObject *serve(PyObject *module, PyObject *args)
 {
 	struct err err = { 0 };
+	const char *code = NULL;
 	int fd = -1;
 	(void)module;
-	if (!PyArg_ParseTuple(args, "i", &fd))
+	if (!PyArg_ParseTuple(args, "is", &fd, &code))
 		return NULL;
 	PyObject *version = PySys_GetObject("hexversion");
 	holes_fill(version ? PyLong_AsLong(version) : 0);
-	int r = interpreter_serve(fd, &hooks, &err);
+	int r = interpreter_serve(fd, code, &hooks, &err);
 	if (r == 1)
 		_exit(0);
 	if (r < 0)
@@ -80,11 +81,11 @@ static PyObject *forget_lookups(PyObject *module, PyObject *unused)
 	return Py_None;
 }
 
-static PyObject *is_called(PyObject *module, PyObject *unused)
+static PyObject *wants_rehearsal(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	return PyBool_FromLong(interpreter_is_called());
+	return PyBool_FromLong(interpreter_wants_rehearsal());
 }
 
 static PyObject *is_forking(PyObject *module, PyObject *unused)
@@ -235,10 +236,11 @@ static PyObject *list_shared(PyObject *module, PyObject *unused)
 static PyMethodDef methods[] = {
 	{ "enter", enter, METH_VARARGS, "enter(fd): wait for the template and go into it" },
 	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
-	{ "serve", serve, METH_VARARGS, "serve(fd): serve; returns in each new payload" },
+	{ "serve", serve, METH_VARARGS, "serve(fd, code): serve; returns in each new payload" },
 	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
-	{ "is_called", is_called, METH_NOARGS, "is_called() -> bool: whether the job is there" },
+	{ "wants_rehearsal", wants_rehearsal, METH_NOARGS,
+		"wants_rehearsal() -> bool: whether there is time, and something to gain" },
 	{ "is_forking", is_forking, METH_NOARGS, "is_forking() -> bool: whether a fork is ours" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },

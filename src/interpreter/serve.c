@@ -33,8 +33,12 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "interpreter/habit.h"
 #include "interpreter/parts.h"
+#include "interpreter/trial.h"
 #include "zygote/zygote.h"
+
+enum { HEAP_ROOM = 1 << 18 };
 
 static struct {
 	struct template_page *template;
@@ -65,6 +69,15 @@ static int enter(struct template_page *template, int owner_pidfd, struct err *er
 	return r < 0 ? err_sys(err, -r, "seclude the interpreter") : 0;
 }
 
+/* The C library keeps two signals for itself and hands them on ignored to what it spawns: a cell's
+ * programs are to find the default, which signal() would refuse to set. */
+static void reset_own_signals(void)
+{
+	const uint64_t by_default[4] = { 0 };
+	for (int number = 32; number < 34; number++)
+		(void)syscall(SYS_rt_sigaction, number, by_default, NULL, (size_t)(NSIG - 1) / 8);
+}
+
 int interpreter_enter(int control_fd, struct err *err)
 {
 	enum zygote_request request = ZYGOTE_NONE;
@@ -72,6 +85,7 @@ int interpreter_enter(int control_fd, struct err *err)
 	size_t fd_count = COUNT_OF(fds);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)setsid(); /* a terminal's ^C is the supervisor's to handle */
+	reset_own_signals();
 	ssize_t n = io_recv(control_fd, &request, sizeof(request), fds, &fd_count);
 	if (n != sizeof(request) || request != ZYGOTE_TEMPLATE || fd_count < 1)
 		return err_set(err, ERR_BROKEN, "no template came");
@@ -170,6 +184,10 @@ static int take_place(struct raising *raising, const struct guest_request *reque
 	raising->fds[CELL_FD_GATE] = request->fds[GUEST_FD_GATE];
 	memcpy(&raising->fds[CELL_FD_CGROUP], &request->fds[GUEST_FD_COUNT],
 		entry_count * sizeof(request->fds[0]));
+	TRY(jail_join_personally(raising, err));
+	/* the cell pays for them, and init has work to do yet */
+	if (raising->page->plan.is_awaited)
+		habit_follow();
 	return jail_join(raising, request->fds[GUEST_FD_INIT], err);
 }
 
@@ -191,13 +209,19 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	/* the number stays taken until the program's own descriptors are placed */
 	raising->fds[CELL_FD_GATE] = dup2(raising->fds[CELL_FD_GATE], control_fd);
 	(void)close_range((unsigned)control_fd + 1, ~0U, 0);
-	return payload_confine(raising);
+	if (payload_confine(raising) < 0)
+		return -1;
+	/* nobody waits yet, and who does pays 20 µs for it */
+	(void)munmap(self.template, sizeof(*self.template));
+	self.template = NULL;
+	raising->template = NULL;
+	return 0;
 }
 
-bool interpreter_is_called(void)
+bool interpreter_wants_rehearsal(void)
 {
 	struct pollfd gate = { .fd = self.raising.fds[CELL_FD_GATE], .events = POLLIN };
-	return poll(&gate, 1, 0) != 0;
+	return !habit_is_known() && poll(&gate, 1, 0) == 0;
 }
 
 bool interpreter_is_forking(void)
@@ -213,8 +237,10 @@ void interpreter_set_copying(bool is_copying)
 int guest_take_job(struct job *ret_job)
 {
 	struct delivery delivery;
-	if (payload_await_word(&self.raising, &delivery) < 0 ||
-		payload_take_job(&self.raising, &delivery, ret_job) < 0)
+	int r;
+	while ((r = payload_await_word(&self.raising, &delivery)) == 1)
+		habit_follow();
+	if (r < 0 || payload_take_job(&self.raising, &delivery, ret_job) < 0)
 		return -1;
 	/* changing the user cleared it; executing a program would have set it again */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -223,7 +249,6 @@ int guest_take_job(struct job *ret_job)
 	(void)munmap(self.raising.page, sizeof(*self.raising.page));
 	self.raising.page = NULL;
 	self.is_settled = true;
-	(void)munmap(self.template, sizeof(*self.template));
 	return 0;
 }
 
@@ -243,7 +268,41 @@ static int answer(
 	return 0;
 }
 
-int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err *err)
+static void *page_of_trial(void)
+{
+	void *page = mmap(NULL, sizeof(struct cell_page), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		_exit(1);
+	return page;
+}
+
+/* Returns 0 in the trial, which goes on as any guest does. */
+static int try_out(const char *code, const struct fork_hooks *hooks)
+{
+	const struct guest_request nowhere = { .fd_count = 0 };
+	struct trial trial;
+	pid_t pid = -1;
+	if (trial_open(&trial, code) == 0) {
+		hooks->before();
+		pid = clone_guest(&nowhere);
+		if (pid == 0) {
+			hooks->after_in_child();
+			thread_note_restore(&self.thread);
+			self.raising = (struct raising){ .page = page_of_trial(),
+				.fds[CELL_FD_GATE] = trial.gate_fds[1] };
+			return 0;
+		}
+		hooks->after_in_parent();
+	}
+	if (pid > 0)
+		trial_watch(&trial, pid);
+	trial_close(&trial);
+	return 1;
+}
+
+int interpreter_serve(
+	int control_fd, const char *code, const struct fork_hooks *hooks, struct err *err)
 {
 	if (!jail_is_single_threaded()) {
 		(void)err_set(
@@ -255,7 +314,10 @@ int interpreter_serve(int control_fd, const struct fork_hooks *hooks, struct err
 		(void)err_sys(err, -r, "take privileges up again");
 		return refuse(&self.template->base.report, err);
 	}
-	(void)malloc_trim(0);
+	/* some room stays: each guest would have to ask for it again */
+	(void)malloc_trim(HEAP_ROOM);
+	if (try_out(code, hooks) == 0)
+		return 0;
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);
 	for (;;) {
 		struct guest_request request = { .fd_count = COUNT_OF(request.fds) };

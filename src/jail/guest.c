@@ -15,6 +15,7 @@
 #include "jail/steps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
@@ -49,6 +50,21 @@ int jail_seclude(void)
 		mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
 		return -errno;
 	return 0;
+}
+
+/* Rootless there is one in the template; as root one is made that has no place. */
+int jail_open_proc(void)
+{
+	int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)close(fd);
+		return open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	auto_fd int fs_fd = fsopen("proc", FSOPEN_CLOEXEC);
+	if (fs_fd < 0 || fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
 }
 
 static int set_capabilities(bool is_in_hand)
@@ -94,6 +110,16 @@ static void tell_init(struct report *report)
 	(void)syscall(SYS_futex, &report->guest_pid, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+int jail_join_personally(struct raising *raising, struct err *err)
+{
+	const struct plan *plan = &raising->page->plan;
+	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
+		if (jail_steps[i].is_personal && is_wanted(plan, i) &&
+			jail_steps[i].apply(raising, err) < 0)
+			return step_fail(raising, (enum step_id)i, err);
+	return 0;
+}
+
 int jail_join(struct raising *raising, int init_pidfd, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
@@ -101,10 +127,6 @@ int jail_join(struct raising *raising, int init_pidfd, struct err *err)
 	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
 		if (is_wanted(plan, i) && i != STEP_PID_NAMESPACE)
 			flags |= (int)jail_steps[i].clone_flag; /* we were born into that one */
-	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
-		if (jail_steps[i].is_personal && is_wanted(plan, i) &&
-			jail_steps[i].apply(raising, err) < 0)
-			return step_fail(raising, (enum step_id)i, err);
 	TRY(jail_await(raising, STEP_RLIMITS, err)); /* the last that init does before it mounts */
 	if (setns(init_pidfd, flags) < 0)
 		return err_sys(err, errno, "enter the cell of an init");

@@ -115,6 +115,7 @@ struct plan {
 	enum net_mode net;
 	bool has_full_proc;
 	bool has_guest; /* init forks no payload: one comes from an interpreter that stands ready */
+	bool is_awaited;  /* somebody waits for it: a guest gets ready without being told */
 	bool has_network; /* one is handed over; without, the cell makes its own */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
@@ -279,6 +280,7 @@ enum gate_kind {
 	GATE_NONE = 0,
 	GATE_READY,       /* with the listener of the filter, when there is one */
 	GATE_GO,          /* from the supervisor, with enum gate_fd */
+	GATE_WARM,        /* from the supervisor to a guest: its turn comes soon */
 	GATE_EXEC_FAILED, /* sys holds the errno */
 	GATE_KIND_COUNT,
 };
@@ -332,8 +334,13 @@ int jail_take_up(void);
 /* From now on the caller's children are born into the pid namespace of an init. 0 or -errno. */
 int jail_fork_into(int init_pidfd);
 
-/* Makes the caller, which init did not fork but has adopted, a process of init's cell: its
- * namespaces and what init's children inherit. Then init is told. */
+/* The /proc in which an interpreter sees processes it forked. The descriptor is the caller's; or
+ * -errno. */
+int jail_open_proc(void);
+
+/* Makes the caller, which init did not fork but has adopted, a process of init's cell: first what
+ * init's children inherit, then its namespaces. Then init is told. */
+int jail_join_personally(struct raising *raising, struct err *err);
 int jail_join(struct raising *raising, int init_pidfd, struct err *err);
 
 /* Init waits for that. Whoever asked for the cell bounds the wait. Returns the guest's pid. */

@@ -75,13 +75,28 @@ static int find_lender(void)
 	return loan_connect_or_start(path, &conn_fd, &err) < 0 ? -1 : conn_fd;
 }
 
+/* What the program will be given is made while daemon and keeper are at work: 70 µs that would
+ * follow their answer. What cannot be made is tried again when somebody hears why. */
+static struct keeper *get_ready(const struct policy *policy, const struct task *task)
+{
+	struct err err = { 0 };
+	if (!task || policy->form == FORM_STARTED)
+		return NULL;
+	struct keeper *keeper = keeper_for_loan(MODE_NONE, &policy->spec);
+	keeper->parked = cell_new(keeper, &policy->spec, policy->has_full_proc, policy->form);
+	keeper->parked->task = task;
+	if (cell_make_delivery(keeper->parked, &err) == 0)
+		return keeper;
+	keeper_close(keeper);
+	return NULL;
+}
+
 int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	struct keeper **ret_keeper, struct err *err)
 {
-	enum jail_mode mode = machine_mode();
 	/* given directories are mapped to one user when they are mounted, and as root each cell of
 	 * a pool has a user of its own */
-	if (mode == MODE_ROOT && policy->spec.ro.count + policy->spec.rw.count > 0)
+	if (policy->spec.ro.count + policy->spec.rw.count > 0 && machine_mode() == MODE_ROOT)
 		return 0;
 	auto_fd int conn_fd = find_lender();
 	if (conn_fd < 0)
@@ -89,13 +104,18 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	auto_free char *text = policy_to_json(policy);
 	if (!text || loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
 		return 0;
-	int r = await_answer(conn_fd, policy, borrower, ret_keeper, err);
-	if (r != 1)
-		return r;
-	(*ret_keeper)->loan_fd = take_fd(&conn_fd);
-	if ((*ret_keeper)->mode == mode)
-		return 1;
-	/* root's cell for one who is root only in a user namespace: nothing of it is ours to use */
-	keeper_close(take_ptr(ret_keeper));
-	return 0;
+	enum jail_mode mode = machine_mode();
+	struct keeper *keeper = get_ready(policy, borrower->task);
+	int r = await_answer(conn_fd, policy, borrower, &keeper, err);
+	if (r == 1) {
+		keeper->loan_fd = take_fd(&conn_fd);
+		/* root's cell for one who is root only in a user namespace: nothing of it is ours
+		 * to use */
+		r = keeper->mode == mode ? 1 : 0;
+	}
+	if (r == 1)
+		*ret_keeper = keeper;
+	else
+		keeper_close(keeper);
+	return r;
 }

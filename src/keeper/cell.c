@@ -51,6 +51,8 @@ struct cell *cell_new(
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
+	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
+		cell->io_fds[i] = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		cell->delivery[i] = -1;
 	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
@@ -87,6 +89,8 @@ void cell_free(struct cell *cell)
 	own_close(&cell->stdin_fd);
 	own_close(&cell->stdin_source_fd);
 	own_close(&cell->channel_fd);
+	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
+		own_close(&cell->io_fds[i]);
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		own_close(&cell->delivery[i]);
 	frames_done(&cell->frames);
@@ -156,6 +160,7 @@ static void fill_plan(struct cell *cell)
 	plan->wanted = cell->keeper->wanted;
 	plan->has_full_proc = walls->has_full_proc;
 	plan->has_guest = walls->form == FORM_GUEST;
+	plan->is_awaited = !cell->is_ahead;
 	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = walls->disk;
@@ -316,8 +321,7 @@ int cell_make_streams(struct cell *cell, struct err *err)
 	return task->policy ? tell_policy(cell, err) : 0;
 }
 
-/* What the program will be given, ready to go through the gate. */
-static int make_delivery(struct cell *cell, struct err *err)
+int cell_make_delivery(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
 	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
@@ -428,7 +432,7 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 
 int cell_failure(const struct cell *cell, struct err *err)
 {
-	const struct cell_page *template = &cell->keeper->template->base;
+	const struct cell_page *template = cell->keeper->base;
 	const struct template_page *hosted = cell->keeper->host.page;
 	const struct cell_page *page = template->report.failed_text[0] ? template : cell->page;
 	bool is_guest = cell->walls.form == FORM_GUEST;
@@ -513,8 +517,11 @@ static int feed(struct cell *cell, struct err *err)
 /* The template's steps were written on its own page, the cell's on this one. */
 void cell_report(const struct cell *cell, struct report *report)
 {
-	const struct report *template = &cell->keeper->template->base.report;
-	*report = cell->page ? cell->page->report : (struct report){ 0 };
+	const struct report *template = &cell->keeper->base->report;
+	if (!cell->page)
+		*report = (struct report){ 0 };
+	else if (report != &cell->page->report)
+		*report = cell->page->report;
 	for (size_t id = STEP_NONE + 1; id < STEP_ID_COUNT; id++)
 		if (jail_steps[id].stage == STAGE_TEMPLATE ||
 			template->steps[id].state == STEP_FAILED)
@@ -544,9 +551,10 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	/* the janitor's moment: init is at work, and we have nothing to do yet */
 	if (r == 0)
 		keeper_sweep(cell->keeper);
-	if (r == 0)
-		r = cell->walls.form == FORM_STARTED ? fill_stdin(cell, err)
-						     : make_delivery(cell, err);
+	if (r == 0 && cell->walls.form == FORM_STARTED)
+		r = fill_stdin(cell, err);
+	else if (r == 0 && cell->delivery[GATE_FD_JOB] < 0)
+		r = cell_make_delivery(cell, err);
 	if (r == 0)
 		r = feed(cell, err);
 	if (r == 0)
@@ -616,9 +624,9 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 {
 	struct report own;
 	/* these are the template's, and were settled when it was raised */
-	if (task->spec->net != (int)keeper->template->base.plan.net)
+	if (task->spec->net != (int)keeper->base->plan.net)
 		return err_set(err, ERR_INVALID, "--net: this keeper's cells have '%s'",
-			net_mode_names[keeper->template->base.plan.net]);
+			net_mode_names[keeper->base->plan.net]);
 	if (!is_same_list(&task->spec->commands, &keeper->commands))
 		return err_set(err, ERR_INVALID, "--commands: this keeper's cells have others");
 	cell_free(take_ptr(&keeper->last));

@@ -7,6 +7,7 @@
 #include "keeper/host.h"
 #include "keeper/keeper.h"
 #include "keeper/machine.h"
+#include "keeper/sample.h"
 #include "keeper/workspace.h"
 #include "keeper/zygote.h"
 #include "wire/frame.h"
@@ -36,8 +37,9 @@ struct keeper {
 	int loan_fd; /* owned; the loan of a keeper that borrowed its cell; -1: it is its own
 		      */
 	struct strings commands;        /* what the template is restricted to */
-	struct template_page *template; /* owned; its report tells how the template was raised */
-	int template_fd;                /* owned; the same as a file */
+	struct template_page *template; /* owned; NULL of one that borrowed its cell */
+	const struct cell_page *base;   /* whose report tells how the template was raised: its, or
+					 * that of the cell that was borrowed */
 	struct cell *parked;            /* owned; raised, and waiting at its gate for a task */
 	struct cell
 		*last; /* owned; dead and judged, its traces are removed off the answer's path */
@@ -95,6 +97,7 @@ struct cell {
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;
 	int channel_fd;
+	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited */
 	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */
 
 	struct capture captures[STREAM_COUNT];
@@ -105,6 +108,8 @@ struct cell {
 	size_t stdin_len, stdin_at;
 
 	bool has_message; /* perhaps: frames are to be looked at */
+	bool is_ahead;    /* raised while nobody waits for it */
+	bool is_warm;     /* such a one that was told that its turn comes soon */
 	bool is_ready, has_ended;
 	bool is_done; /* its runner said so: what is left of it is not waited for */
 	int exec_errno;
@@ -133,6 +138,10 @@ void keeper_sweep(struct keeper *keeper);
 struct cell *cell_new(
 	struct keeper *keeper, const struct spec *spec, bool needs_full_proc, enum cell_form form);
 int cell_raise(struct cell *cell, struct err *err);
+
+/* cell.c: what the program of its task will be given, ready to go through the gate of a cell that
+ * need not be there yet. */
+int cell_make_delivery(struct cell *cell, struct err *err);
 
 /* cell.c: executes a program in a cell that is being raised, which will wait for its job. */
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err);
@@ -175,6 +184,13 @@ void cell_hear_gate(struct cell *cell);
 
 /* supervise.c: takes what a parked cell said so far. False: nothing. */
 bool cell_collect(struct cell *cell);
+
+/* supervise.c: tells a guest that stands that its turn comes soon: it takes the pages it will need
+ * (interpreter/habit.c). False: there is nobody to tell. */
+bool cell_warm(struct cell *cell);
+
+/* supervise.c: opens what its user will read when it is done; for a cell that stands. */
+void cell_open_gauges(struct cell *cell);
 
 /* supervise.c: waits for init's word where the workspace is. */
 int cell_await_workspace(struct cell *cell, struct err *err);

@@ -132,7 +132,7 @@ static int make_dirs(struct cgroup *group, struct err *err)
 
 int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, struct err *err)
 {
-	*group = (struct cgroup){ .site = site, .oom_fd = -1 };
+	*group = (struct cgroup){ .site = site, .oom_fd = -1, .gauge_fds = { -1, -1, -1 } };
 	(void)snprintf(group->name, sizeof(group->name), GROUP_PREFIX "%d", slot);
 	memset(group->dir_fds, -1, sizeof(group->dir_fds));
 	int r = make_dirs(group, err);
@@ -163,12 +163,9 @@ int cgroup_entry_fds(
 	return 0;
 }
 
-/* A number alone, or the one after `key` in a file of "key number" lines. */
-static int64_t read_number(int dir_fd, const char *file, const char *key)
+/* A number alone, or the one after `key` in lines of "key number". */
+static int64_t find_number(const char *text, const char *key)
 {
-	char text[4096];
-	if (dir_fd < 0 || io_read_at(dir_fd, file, text, sizeof(text)) <= 0)
-		return -1;
 	if (!key)
 		return strtoll(text, NULL, 10);
 	size_t len = strlen(key);
@@ -180,12 +177,58 @@ static int64_t read_number(int dir_fd, const char *file, const char *key)
 	return -1;
 }
 
+static int64_t read_number(int dir_fd, const char *file, const char *key)
+{
+	char text[4096];
+	if (dir_fd < 0 || io_read_at(dir_fd, file, text, sizeof(text)) <= 0)
+		return -1;
+	return find_number(text, key);
+}
+
+/* By controller and file, v1 and v2; the one of v2 may have more lines than the number's. */
+/* clang-format off */
+static const struct gauge {
+	enum cgroup_controller controller;
+	const char *v1, *v2, *v2_key;
+} gauges[CGROUP_GAUGE_COUNT] = {
+	[GAUGE_CPU]         = { CGROUP_CPUACCT, "cpuacct.usage", "cpu.stat", "usage_usec" },
+	[GAUGE_MEMORY_PEAK] = { CGROUP_MEMORY, "memory.max_usage_in_bytes", "memory.peak", NULL },
+	[GAUGE_PIDS_PEAK]   = { CGROUP_PIDS, "pids.peak", "pids.peak", NULL },
+};
+/* clang-format on */
+
+static int open_gauge(const struct cgroup *group, const struct gauge *gauge)
+{
+	bool is_v2 = group->site->kind == CGROUP_V2;
+	int dir_fd = is_v2 ? group->dir_fds[0] : dir_of(group, gauge->controller);
+	return dir_fd < 0 ? -1
+			  : openat(dir_fd, is_v2 ? gauge->v2 : gauge->v1, O_RDONLY | O_CLOEXEC);
+}
+
+void cgroup_open_gauges(struct cgroup *group)
+{
+	for (size_t i = 0; i < CGROUP_GAUGE_COUNT; i++)
+		if (group->gauge_fds[i] < 0)
+			group->gauge_fds[i] = open_gauge(group, &gauges[i]);
+}
+
+static int64_t read_gauge(const struct cgroup *group, enum cgroup_gauge id)
+{
+	char text[1024];
+	auto_fd int own_fd = group->gauge_fds[id] < 0 ? open_gauge(group, &gauges[id]) : -1;
+	int fd = own_fd >= 0 ? own_fd : group->gauge_fds[id];
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	return find_number(text, group->site->kind == CGROUP_V2 ? gauges[id].v2_key : NULL);
+}
+
 int64_t cgroup_cpu_us(const struct cgroup *group)
 {
-	if (group->site->kind == CGROUP_V2)
-		return read_number(group->dir_fds[0], "cpu.stat", "usage_usec");
-	int64_t ns = read_number(dir_of(group, CGROUP_CPUACCT), "cpuacct.usage", NULL);
-	return ns < 0 ? -1 : ns / 1000;
+	int64_t used = read_gauge(group, GAUGE_CPU);
+	bool is_ns = group->site->kind == CGROUP_V1 && used >= 0;
+	return is_ns ? used / 1000 : used;
 }
 
 int64_t cgroup_memory(const struct cgroup *group)
@@ -195,20 +238,44 @@ int64_t cgroup_memory(const struct cgroup *group)
 		is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL);
 }
 
-void cgroup_read(const struct cgroup *group, struct cgroup_usage *usage)
+int64_t cgroup_pids_peak(const struct cgroup *group)
+{
+	return read_gauge(group, GAUGE_PIDS_PEAK);
+}
+
+int cgroup_open_procs(const struct cgroup *group)
+{
+	int dir_fd = dir_of(group, CGROUP_PIDS);
+	return dir_fd < 0 ? -1 : openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+}
+
+/* Nobody is killed for memory long before all of it is used, nor refused a process before all are
+ * there; a peak that is not known tells nothing. Each file costs 10 µs. */
+static bool came_near(int64_t peak, int64_t limit)
+{
+	return peak < 0 || peak >= limit / 2;
+}
+
+void cgroup_read(
+	const struct cgroup *group, const struct cgroup_limits *limits, struct cgroup_usage *usage)
 {
 	bool is_v2 = group->site->kind == CGROUP_V2;
-	int memory_fd = dir_of(group, CGROUP_MEMORY);
-	int pids_fd = dir_of(group, CGROUP_PIDS);
 	*usage = (struct cgroup_usage){
-		.memory_peak = read_number(
-			memory_fd, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
+		.memory_peak = read_gauge(group, GAUGE_MEMORY_PEAK),
 		.cpu_us = cgroup_cpu_us(group),
-		.pids_peak = read_number(pids_fd, "pids.peak", NULL),
-		.oom_kills = read_number(
-			memory_fd, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
-		.pids_refused = read_number(pids_fd, "pids.events", "max"),
+		.pids_peak = cgroup_pids_peak(group),
 	};
+	if (!limits || came_near(usage->memory_peak, limits->memory))
+		usage->oom_kills = read_number(dir_of(group, CGROUP_MEMORY),
+			is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+	if (!limits || came_near(usage->pids_peak, limits->pids))
+		usage->pids_refused = read_number(dir_of(group, CGROUP_PIDS), "pids.events", "max");
+}
+
+static void close_gauges(struct cgroup *group)
+{
+	for (size_t i = 0; i < CGROUP_GAUGE_COUNT; i++)
+		own_close(&group->gauge_fds[i]);
 }
 
 /* v2 keeps the peak of each reader apart, but only for as long as that has the file open. */
@@ -221,6 +288,7 @@ void cgroup_reset_peak(const struct cgroup *group)
 
 void cgroup_let_go(struct cgroup *group)
 {
+	close_gauges(group);
 	own_close(&group->oom_fd);
 	for (size_t i = 0; i < COUNT_OF(group->dir_fds); i++)
 		own_close(&group->dir_fds[i]);
@@ -228,6 +296,7 @@ void cgroup_let_go(struct cgroup *group)
 
 void cgroup_remove(struct cgroup *group)
 {
+	close_gauges(group);
 	own_close(&group->oom_fd);
 	for (size_t i = group->made_count; i-- > 0;) {
 		own_close(&group->dir_fds[i]);

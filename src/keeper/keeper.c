@@ -181,16 +181,14 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 	void *page = NULL;
 	TRY(page_make(sizeof(*keeper->template), &page, &page_fd, err));
 	keeper->template = page;
+	keeper->base = &keeper->template->base;
 	struct plan *plan = &keeper->template->base.plan;
 	TRY(fill_template(keeper, spec, runtime, keeper->template, err));
 	for (size_t i = 0; i < spec->commands.count; i++)
 		strings_add(&keeper->commands, spec->commands.items[i]);
 	plan->is_probe = keeper->is_probe;
 	plan->wanted &= ~passed_over;
-	TRY(zygote_template(&keeper->zygote, page_fd, -1, err));
-	if (keeper->is_resident)
-		keeper->template_fd = take_fd(&page_fd);
-	return 0;
+	return zygote_template(&keeper->zygote, page_fd, -1, err);
 }
 
 /* A single cell needs no zygote beside it. An id map, though, is made by a process that the born
@@ -244,7 +242,7 @@ static struct keeper *new_keeper(enum jail_mode mode)
 	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
 	keeper->mode = mode;
 	keeper->slot.fd = keeper->spare_slot.fd = keeper->network_fd = -1;
-	keeper->template_fd = keeper->loan_fd = -1;
+	keeper->loan_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	host_init(&keeper->host);
 	host_init(&keeper->next_host);
@@ -340,7 +338,6 @@ void keeper_close(struct keeper *keeper)
 	slot_free(&keeper->slot);
 	slot_free(&keeper->spare_slot);
 	own_close(&keeper->loan_fd);
-	own_close(&keeper->template_fd);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));
 	strings_done(&keeper->commands);

@@ -118,6 +118,7 @@ struct borrower {
 	int interrupt_fd; /* readable: no longer wanted; -1: none */
 	void (*queued)(void *context, unsigned int ahead); /* as in struct outlet */
 	void *context;
+	const struct task *task; /* what it is for: the client gets ready while it waits; or NULL */
 };
 
 /* Whether every cell has this variable, "NAME=VALUE", by itself. */

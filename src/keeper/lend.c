@@ -212,12 +212,13 @@ static void answer_ask(struct lender *lender, struct loan_message *ask)
 /* ---- the daemon -------------------------------------------------------------------------------
  */
 
-/* Of those that stand ready, how many are of the form that was asked for, none lesser. */
+/* How many stand, and are of the form that was asked for, none lesser. */
 static size_t whole_count(const struct pool *pool)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < pool->parked_count; i++)
-		count += pool->parked[i]->walls.form == pool->policy.form;
+		count += pool->parked[i]->is_ready &&
+			 pool->parked[i]->walls.form == pool->policy.form;
 	return count;
 }
 
@@ -439,11 +440,41 @@ static struct pool *find_donor(const struct lender *lender, const struct pool *n
 	return found;
 }
 
-/* A run that has just begun is not to share its processors with the next one's cell, as long as
- * there are others. */
+/* A run that has just begun is not to share its processors with what can wait. */
+static bool has_just_lent(const struct lender *lender)
+{
+	return clock_us() - lender->granted_us < PAUSE_US;
+}
+
+/* As the next one's cell can, as long as there are others. */
 static bool may_wait(const struct lender *lender, const struct pool *pool)
 {
-	return pool->parked_count > pool->wanted / 2 && clock_us() - lender->granted_us < PAUSE_US;
+	return pool->parked_count > pool->wanted / 2 && has_just_lent(lender);
+}
+
+/* How long the loop may sleep when there is nothing to do but to wait for cells. */
+static int rest_ms(const struct lender *lender)
+{
+	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
+		if (pool_is_unready(pool))
+			return PAUSE_US / 1000;
+	return LOOK_EVERY_US / 1000;
+}
+
+/* Raises one more, when it is time to. False: it is not. */
+static bool fill_one(struct lender *lender)
+{
+	struct pool *needy = lender->is_low_on_memory ? NULL : find_short(lender);
+	if (!needy || may_wait(lender, needy))
+		return false;
+	if (parked_count(lender) >= (size_t)lender->options->most_parked) {
+		struct pool *donor = find_donor(lender, needy);
+		if (!donor)
+			return false;
+		pool_give_up_one(donor);
+	}
+	pool_fill(needy);
+	return true;
 }
 
 /* One step of what can wait. Returns how long the loop may sleep until the next. */
@@ -453,20 +484,15 @@ static int work_ahead(struct lender *lender)
 	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
 		keeper_sweep(pool->keeper);
 		is_busy |= pool_tend(pool);
+		if (has_just_lent(lender))
+			continue;
+		is_busy |= pool_warm(pool);
+		/* who comes when no cell is left finds the beginning of one: slot, groups, and an
+		 * init in its namespaces */
+		keeper_tidy(pool->keeper);
 	}
-	struct pool *needy = lender->is_low_on_memory ? NULL : find_short(lender);
-	if (!needy)
-		return is_busy ? 0 : LOOK_EVERY_US / 1000;
-	if (may_wait(lender, needy))
-		return is_busy ? 0 : PAUSE_US / 1000;
-	if (parked_count(lender) >= (size_t)lender->options->most_parked) {
-		struct pool *donor = find_donor(lender, needy);
-		if (!donor)
-			return is_busy ? 0 : LOOK_EVERY_US / 1000;
-		pool_give_up_one(donor);
-	}
-	pool_fill(needy);
-	return 0;
+	is_busy |= fill_one(lender);
+	return is_busy ? 0 : has_just_lent(lender) ? PAUSE_US / 1000 : rest_ms(lender);
 }
 
 static int run_loop(struct lender *lender, struct err *err)

@@ -12,6 +12,7 @@ enum {
 	UNUSED_US = 300 * 1000000,
 	PEAK_US = 60 * 1000000,
 	BROKEN_PAUSE_US = 2 * 1000000, /* before another attempt at what just failed */
+	WARM = 4, /* cells that have their pages already: 0.8 MB each; the others have 0.2 */
 };
 
 static int open_pool(const char *text, size_t len, size_t most, enum keeper_life life,
@@ -103,6 +104,7 @@ static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, s
 	if (form == FORM_GUEST && !keeper_is_host(pool->keeper))
 		form = FORM_GATE;
 	struct cell *cell = cell_new(pool->keeper, &policy->spec, policy->has_full_proc, form);
+	cell->is_ahead = is_ahead;
 	int r = cell_raise(cell, err);
 	if (r < 0 && form == FORM_GUEST) { /* its interpreter is gone */
 		cell_free(cell);
@@ -165,9 +167,33 @@ static bool replace_lesser(struct pool *pool)
 bool pool_tend(struct pool *pool)
 {
 	bool is_busy = replace_lesser(pool);
-	for (size_t i = 0; i < pool->parked_count; i++)
-		is_busy |= cell_collect(pool->parked[i]);
+	for (size_t i = 0; i < pool->parked_count; i++) {
+		struct cell *cell = pool->parked[i];
+		bool was_ready = cell->is_ready;
+		is_busy |= cell_collect(cell);
+		if (cell->is_ready && !was_ready)
+			cell_open_gauges(cell);
+	}
 	return is_busy;
+}
+
+bool pool_is_unready(const struct pool *pool)
+{
+	for (size_t i = 0; i < pool->parked_count; i++) {
+		const struct cell *cell = pool->parked[i];
+		if (!cell->is_ready ||
+			(i < WARM && cell->walls.form == FORM_GUEST && !cell->is_warm))
+			return true;
+	}
+	return false;
+}
+
+bool pool_warm(struct pool *pool)
+{
+	for (size_t i = 0; i < pool->parked_count && i < WARM; i++)
+		if (cell_warm(pool->parked[i]))
+			return true;
+	return false;
 }
 
 bool pool_is_short(const struct pool *pool)

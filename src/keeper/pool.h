@@ -45,6 +45,11 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
  * had. False: there is nothing to do. */
 bool pool_tend(struct pool *pool);
 
+/* Whether one of its cells is not as ready as it will be: it does not stand yet, or is among the
+ * first and was not told that its turn comes soon. Tells one. False: there was none to tell. */
+bool pool_is_unready(const struct pool *pool);
+bool pool_warm(struct pool *pool);
+
 /* Whether more cells should stand ready; raises one more, gives one up. */
 bool pool_is_short(const struct pool *pool);
 void pool_fill(struct pool *pool);

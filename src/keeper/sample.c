@@ -69,16 +69,15 @@ static int64_t cpu_of(pid_t pid)
 
 /* A list that was cut could end in the first digits of a stranger's number: it counts whole or not
  * at all. */
-static void add_list(struct census *census, int dir_fd, const char *name)
+static void add_list(struct census *census, int fd)
 {
 	auto_buf struct buf list;
 	buf_init(&list, CHILDREN_MAX);
-	auto_fd int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || buf_read(&list, fd) < 0 || list.len == 0)
 		return;
 	char *save = NULL;
-	for (char *child = strtok_r(list.data, " ", &save); child && census->count < PROCESSES_MAX;
-		child = strtok_r(NULL, " ", &save))
+	for (char *child = strtok_r(list.data, " \n", &save);
+		child && census->count < PROCESSES_MAX; child = strtok_r(NULL, " \n", &save))
 		census->pids[census->count++] = (pid_t)strtol(child, NULL, 10);
 }
 
@@ -93,7 +92,8 @@ static void add_children(struct census *census, pid_t pid)
 		if (entry->d_name[0] == '.')
 			continue;
 		(void)snprintf(name, sizeof(name), "%s/children", entry->d_name);
-		add_list(census, dirfd(dir), name);
+		auto_fd int fd = openat(dirfd(dir), name, O_RDONLY | O_CLOEXEC);
+		add_list(census, fd);
 	}
 }
 
@@ -155,17 +155,49 @@ static int64_t number_after(const char *text, const char *key)
 	return at ? strtoll(at + strlen(key), NULL, 10) : 0;
 }
 
-void sample_io(int init_pidfd, int64_t *ret_read, int64_t *ret_written)
+static void add_account(const char *text, int64_t *read_bytes, int64_t *written_bytes)
+{
+	*read_bytes += number_after(text, "rchar: ");
+	*written_bytes += number_after(text, "wchar: ");
+}
+
+void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_written)
 {
 	auto_free struct census *census = xcalloc(1, sizeof(*census));
 	*ret_read = *ret_written = 0;
+	add_list(census, procs_fd);
+	if (census->count == 0)
+		(void)take_census(init_pidfd, census);
 	/* whoever reaps a process takes over its account: what ended is in its parent's */
-	for (size_t i = 0, count = take_census(init_pidfd, census); i < count; i++) {
+	for (size_t i = 0; i < census->count; i++) {
 		char text[512];
-		if (!read_file(census->pids[i], "io", text, sizeof(text)))
-			continue;
-		*ret_read += number_after(text, "rchar: ");
-		*ret_written += number_after(text, "wchar: ");
+		if (read_file(census->pids[i], "io", text, sizeof(text)))
+			add_account(text, ret_read, ret_written);
+	}
+}
+
+void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS])
+{
+	auto_free struct census *census = xcalloc(1, sizeof(*census));
+	add_list(census, procs_fd);
+	if (census->count != SAMPLE_ACCOUNTS)
+		return;
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "/proc/%d/io", census->pids[i]);
+		if (fds[i] < 0)
+			fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+	}
+}
+
+void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written)
+{
+	*ret_read = *ret_written = 0;
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++) {
+		char text[512];
+		ssize_t n = pread(fds[i], text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		add_account(text, ret_read, ret_written);
 	}
 }
 

@@ -16,8 +16,15 @@ struct sample {
  * init is gone. */
 void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct sample *sample);
 
-/* What the processes of a cell, the ended ones included, have read and written so far. */
-void sample_io(int init_pidfd, int64_t *ret_read, int64_t *ret_written);
+/* What the processes of a cell, the ended ones included, have read and written so far. procs_fd is
+ * the list that its group has; -1: none, they are looked for one after the other. */
+void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_written);
+
+/* The same for a cell that never had more than an init and its payload, whose accounts were opened
+ * while nobody waited: two files in place of a dozen. Those of a cell without a payload stay -1. */
+enum { SAMPLE_ACCOUNTS = 2 };
+void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS]);
+void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written);
 
 /* Whose pidfd it is; -1: nobody's any more. */
 pid_t sample_pid(int pidfd);

@@ -141,7 +141,7 @@ static bool has_lost_memory(struct family *family)
 	struct cgroup_usage usage = { -1, -1, -1, -1, -1 };
 	if (!family->cell->has_group)
 		return false;
-	cgroup_read(&family->cell->group, &usage);
+	cgroup_read(&family->cell->group, NULL, &usage);
 	bool has = usage.oom_kills > family->oom_kills;
 	family->oom_kills = usage.oom_kills > 0 ? usage.oom_kills : 0;
 	return has;

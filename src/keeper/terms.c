@@ -9,7 +9,27 @@
 
 enum { STARTED_FDS = 4 };
 
-_Static_assert(LOAN_FD_COUNT + CGROUP_FDS_MAX + 3 + STARTED_FDS <= IO_FDS_MAX, "fits one message");
+_Static_assert(
+	LOAN_FD_COUNT + CGROUP_FDS_MAX + CGROUP_GAUGE_COUNT + SAMPLE_ACCOUNTS + 3 + STARTED_FDS <=
+		IO_FDS_MAX,
+	"fits one message");
+
+/* Several descriptors, or none when one of them is missing. */
+static uint32_t add_fds(const int *from, size_t count, int *fds, size_t *fd_count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (from[i] < 0)
+			return false;
+	memcpy(&fds[*fd_count], from, count * sizeof(from[0]));
+	*fd_count += count;
+	return true;
+}
+
+static void take_fds(int *to, size_t count, int *fds, size_t *at)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = take_fd(&fds[(*at)++]);
+}
 
 static void add_group(
 	const struct cgroup *group, struct loan_terms *terms, int *fds, size_t *fd_count)
@@ -24,6 +44,7 @@ static void add_group(
 	terms->has_oom = group->oom_fd >= 0;
 	if (terms->has_oom)
 		fds[(*fd_count)++] = group->oom_fd;
+	terms->has_gauges = add_fds(group->gauge_fds, CGROUP_GAUGE_COUNT, fds, fd_count);
 }
 
 /* They are the client's alone from now on: an input ends when its last writer is gone, and a call
@@ -46,7 +67,6 @@ static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
 		.has_workspace = cell->workspace.fd >= 0,
 		.is_ready = cell->is_ready,
 		.has_listener = cell->listener_fd >= 0 };
-	fds[LOAN_FD_TEMPLATE] = cell->keeper->template_fd;
 	fds[LOAN_FD_PAGE] = cell->page_fd;
 	fds[LOAN_FD_INIT] = cell->pidfd;
 	size_t fd_count = LOAN_FD_TURN_COUNT;
@@ -57,6 +77,10 @@ static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
 	}
 	if (cell->has_group)
 		add_group(&cell->group, terms, fds, &fd_count);
+	if (!terms->is_turn) /* a session's processes come and go */
+		terms->has_accounts = add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count);
+	/* who borrows it does not see the template's page */
+	cell_report(cell, &cell->page->report);
 	if (terms->has_workspace)
 		fds[fd_count++] = cell->workspace.fd;
 	if (terms->has_listener)
@@ -108,28 +132,30 @@ static bool is_sound(const struct loan_message *message, const struct loan_terms
 	bool has_groups = terms->group_count > 0;
 	return terms->form < CELL_FORM_COUNT && terms->group_count <= CGROUP_FDS_MAX &&
 	       terms->cgroup <= CGROUP_V2 && has_groups == (terms->cgroup != CGROUP_NONE) &&
-	       (has_groups || !terms->has_oom) &&
+	       (has_groups || (!terms->has_oom && !terms->has_gauges)) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
 	       (terms->is_ready || !terms->has_listener) &&
 	       message->fd_count == fixed_count(terms) + terms->group_count + !!terms->has_oom +
+					    (terms->has_gauges ? CGROUP_GAUGE_COUNT : 0) +
+					    (terms->has_accounts ? SAMPLE_ACCOUNTS : 0) +
 					    !!terms->has_workspace + !!terms->has_listener +
 					    (has_streams(terms) ? STARTED_FDS : 0);
 }
 
-static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds)
+static void take_group(struct cell *cell, const struct loan_terms *terms, int *fds, size_t *at)
 {
 	struct cgroup_site *site = &cell->keeper->site;
 	*site = (struct cgroup_site){ .kind = (enum cgroup_kind)terms->cgroup,
 		.place_count = terms->group_count };
-	cell->group = (struct cgroup){ .site = site, .oom_fd = -1 };
+	cell->group = (struct cgroup){ .site = site, .oom_fd = -1, .gauge_fds = { -1, -1, -1 } };
 	memset(cell->group.dir_fds, -1, sizeof(cell->group.dir_fds));
 	for (size_t i = 0; i < terms->group_count; i++) {
 		site->places[i].controllers = terms->controllers[i];
 		site->places[i].parent_fd = -1;
-		cell->group.dir_fds[i] = take_fd(&fds[i]);
 	}
-	if (terms->has_oom)
-		cell->group.oom_fd = take_fd(&fds[terms->group_count]);
+	take_fds(cell->group.dir_fds, terms->group_count, fds, at);
+	take_fds(&cell->group.oom_fd, !!terms->has_oom, fds, at);
+	take_fds(cell->group.gauge_fds, terms->has_gauges ? CGROUP_GAUGE_COUNT : 0, fds, at);
 	cell->has_group = terms->group_count > 0;
 }
 
@@ -139,27 +165,23 @@ static int take_cell(
 	int *fds = message->fds;
 	size_t at = fixed_count(terms);
 	cell->page = zygote_map_page(fds[LOAN_FD_PAGE], sizeof(*cell->page));
-	cell->keeper->template =
-		zygote_map_page(fds[LOAN_FD_TEMPLATE], sizeof(*cell->keeper->template));
-	if (!cell->page || !cell->keeper->template)
+	if (!cell->page)
 		return -1;
+	cell->keeper->base = cell->page;
 	cell->pidfd = take_fd(&fds[LOAN_FD_INIT]);
 	if (!terms->is_turn) {
 		cell->status_fd = take_fd(&fds[LOAN_FD_STATUS]);
 		cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
 	}
-	take_group(cell, terms, &fds[at]);
-	at += terms->group_count + !!terms->has_oom;
-	if (terms->has_workspace)
-		cell->workspace.fd = take_fd(&fds[at++]);
+	take_group(cell, terms, fds, &at);
+	take_fds(cell->io_fds, terms->has_accounts ? SAMPLE_ACCOUNTS : 0, fds, &at);
+	take_fds(&cell->workspace.fd, !!terms->has_workspace, fds, &at);
 	cell->is_ready = terms->is_ready;
-	if (terms->has_listener)
-		cell->listener_fd = take_fd(&fds[at++]);
+	take_fds(&cell->listener_fd, !!terms->has_listener, fds, &at);
 	if (has_streams(terms)) {
-		cell->stdin_fd = take_fd(&fds[at++]);
-		cell->out_fds[STREAM_OUT] = take_fd(&fds[at++]);
-		cell->out_fds[STREAM_ERR] = take_fd(&fds[at++]);
-		cell->channel_fd = take_fd(&fds[at]);
+		take_fds(&cell->stdin_fd, 1, fds, &at);
+		take_fds(cell->out_fds, STREAM_COUNT, fds, &at);
+		take_fds(&cell->channel_fd, 1, fds, &at);
 	}
 	cell_own_workspace(cell);
 	return 0;
@@ -171,25 +193,33 @@ static int refuse(struct err *err)
 		"the keeper's answer makes no sense: are all programs of the same version?");
 }
 
-int terms_take(struct loan_message *message, const struct policy *policy,
-	struct keeper **ret_keeper, struct err *err)
+int terms_take(struct loan_message *message, const struct policy *policy, struct keeper **keeper,
+	struct err *err)
 {
 	struct loan_terms terms = { 0 };
+	enum jail_mode mode = MODE_NONE;
 	if (message->len == sizeof(terms))
 		memcpy(&terms, message->text, sizeof(terms));
 	if (!is_sound(message, &terms) || terms.is_turn ||
-		(terms.form != policy->form && terms.form != FORM_GATE))
+		(terms.form != policy->form && terms.form != FORM_GATE)) {
+		keeper_close(take_ptr(keeper));
 		return refuse(err);
-	struct keeper *keeper = keeper_for_loan((enum jail_mode)terms.mode, &policy->spec);
-	keeper->is_warm = terms.is_warm;
-	keeper->parked =
-		cell_new(keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
-	if (take_cell(keeper->parked, message, &terms) < 0) {
-		keeper_close(keeper);
-		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
 	}
-	*ret_keeper = keeper;
-	return 0;
+	mode = (enum jail_mode)terms.mode;
+	if (!*keeper)
+		*keeper = keeper_for_loan(mode, &policy->spec);
+	(*keeper)->mode = mode;
+	(*keeper)->is_warm = terms.is_warm;
+	struct cell *cell = (*keeper)->parked;
+	if (!cell || cell->walls.form != (enum cell_form)terms.form) {
+		cell_free(cell);
+		cell = (*keeper)->parked = cell_new(
+			*keeper, &policy->spec, policy->has_full_proc, (enum cell_form)terms.form);
+	}
+	if (take_cell(cell, message, &terms) == 0)
+		return 0;
+	keeper_close(take_ptr(keeper));
+	return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
 }
 
 int terms_take_turn(struct loan_message *message, struct cell *cell, const char **ret_words,
@@ -203,7 +233,7 @@ int terms_take_turn(struct loan_message *message, struct cell *cell, const char 
 	cell->keeper->mode = (enum jail_mode)terms.mode;
 	cell->walls.form = (enum cell_form)terms.form;
 	if (take_cell(cell, message, &terms) < 0)
-		return err_set(err, ERR_BROKEN, "the keeper's pages are not whole");
+		return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
 	*ret_words = message->text + sizeof(terms);
 	*ret_len = message->len - sizeof(terms);
 	return 0;

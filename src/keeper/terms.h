@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cell as it goes from its lender to who borrows it, or has a turn in it: numbers, and
  * descriptors in this order; then those of its groups, the one that tells of lost memory, the
- * workspace, the listener of its filter, and those of a program that was started: stdin, stdout,
- * stderr, channel. */
+ * gauges and accounts that were opened, the workspace, the listener of its filter, and those of a
+ * program that was started: stdin, stdout, stderr, channel. */
 #pragma once
 
 #include "keeper/cell.h"
 #include "loan/loan.h"
 
 enum loan_fd {
-	LOAN_FD_TEMPLATE = 0, /* its page */
-	LOAN_FD_PAGE,         /* the cell's */
-	LOAN_FD_INIT,         /* pidfd */
+	LOAN_FD_PAGE = 0, /* the cell's; what its template raised is told there too */
+	LOAN_FD_INIT,     /* pidfd */
 	LOAN_FD_STATUS,
 	LOAN_FD_GATE,
 	LOAN_FD_COUNT,
@@ -26,6 +25,8 @@ struct loan_terms {
 	uint32_t group_count;
 	uint32_t controllers[CGROUP_FDS_MAX];
 	uint32_t has_oom;
+	uint32_t has_gauges;
+	uint32_t has_accounts;
 	uint32_t has_workspace;
 	uint32_t is_ready; /* the payload has told at the gate that its walls stand */
 	uint32_t has_listener;
@@ -38,9 +39,10 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm);
 /* Lets a client into a session's cell for one turn, with words about the session. 0 or -errno. */
 int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words);
 
-/* Makes a keeper with the cell that came, whose descriptors are taken from the message. */
-int terms_take(struct loan_message *message, const struct policy *policy,
-	struct keeper **ret_keeper, struct err *err);
+/* Makes a keeper with the cell that came, whose descriptors are taken from the message, or takes
+ * the one that is there with a cell that is not raised. Less: there is none any more. */
+int terms_take(struct loan_message *message, const struct policy *policy, struct keeper **keeper,
+	struct err *err);
 
 /* The same for a turn, into the cell that a keeper has for it; *ret_words point into the message.
  */

@@ -164,7 +164,7 @@ static void note_earlier(struct cell *cell)
 	struct turn *turn = cell->turn;
 	turn->earlier = (struct cgroup_usage){ -1, -1, -1, -1, -1 };
 	if (cell->has_group) {
-		cgroup_read(&cell->group, &turn->earlier);
+		cgroup_read(&cell->group, NULL, &turn->earlier);
 		cgroup_reset_peak(&cell->group);
 		cell->earlier_cpu_us = turn->earlier.cpu_us;
 	} else {

@@ -6,8 +6,10 @@
 #include "keeper/cell.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,9 +53,11 @@ static void forget_earlier(const struct turn *turn, struct cgroup_usage *counted
 static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 {
 	struct usage *usage = &cell->result->usage;
+	const struct cgroup_limits limits = { cell->walls.memory, cell->walls.pids, 0 };
+	bool is_clean = cell->has_ended && cell->cause == CAUSE_NONE && cell->end.wait_status == 0;
 	*counted = (struct cgroup_usage){ -1, -1, -1, -1, -1 };
 	if (cell->has_group)
-		cgroup_read(&cell->group, counted);
+		cgroup_read(&cell->group, is_clean && !cell->turn ? &limits : NULL, counted);
 	if (cell->turn)
 		forget_earlier(cell->turn, counted);
 	usage->wall_us = cell->ended_us - cell->started_us;
@@ -192,12 +196,22 @@ static void add_number(struct result *result, const char *key, int64_t number)
 
 _Static_assert(STEP_ID_COUNT + 4 <= ISOLATION_ITEMS_MAX, "room for every layer in the result");
 
+/* The root as it is called on the host. */
+static const char *find_root(const struct cell *cell, char path[PATH_MAX])
+{
+	const struct template_page *template = cell->keeper->template;
+	if (template)
+		return template->rootfs;
+	return realpath(cell->task->spec->rootfs, path) ? path : cell->task->spec->rootfs;
+}
+
 /* One entry per step; a few carry more than yes or no. */
 void cell_describe(const struct cell *cell, const struct report *report)
 {
 	static const char *const cgroup_names[] = { "none", "v1", "v2" };
 	const struct plan *plan = &cell->page->plan;
 	struct result *result = cell->result;
+	char root[PATH_MAX];
 	result->isolation_count = 0;
 	add_text(result, "mode", plan->mode == MODE_ROOT ? "root" : "rootless");
 	/* without a cgroup the supervisor looks at the processes now and then: a weaker promise */
@@ -212,8 +226,7 @@ void cell_describe(const struct cell *cell, const struct report *report)
 			add_text(
 				result, name, cgroup_names[is_raised ? plan->cgroup : CGROUP_NONE]);
 		else if (id == STEP_ROOTFS)
-			add_text(result, name,
-				outcome->value ? "host" : cell->keeper->template->rootfs);
+			add_text(result, name, outcome->value ? "host" : find_root(cell, root));
 		else if (id == STEP_PROC)
 			add_text(result, name, plan->has_full_proc ? "masked" : "pid");
 		else if (id == STEP_UID) /* as the host sees it */

@@ -31,7 +31,8 @@ static int borrow(struct local *local, const struct task *task, struct err *err)
 	const struct spec *spec = task->spec;
 	const struct borrower borrower = { .interrupt_fd = task->interrupt_fd,
 		.queued = task->outlet.queued,
-		.context = task->outlet.context };
+		.context = task->outlet.context,
+		.task = task };
 	/* all of it borrowed from the task */
 	const struct policy policy = { .spec = *spec,
 		.runtime = local->runtime,

@@ -36,7 +36,10 @@ int payload_await_word(const struct raising *raising, struct delivery *delivery)
 	delivery->count = GATE_FD_COUNT;
 	ssize_t n = io_recv(raising->fds[CELL_FD_GATE], &message, sizeof(message), delivery->fds,
 		&delivery->count);
-	return n == sizeof(message) && message.kind == GATE_GO ? 0 : -1;
+	bool is_warm = message.kind == GATE_WARM && delivery->count == 0;
+	if (n != sizeof(message) || (message.kind != GATE_GO && !is_warm))
+		return -1;
+	return is_warm ? 1 : 0;
 }
 
 static int read_job(int fd, struct job *job)
@@ -134,7 +137,7 @@ _Noreturn void payload_run(struct raising *raising)
 	struct job job = { 0 };
 	int gate_fd = raising->fds[CELL_FD_GATE];
 	bool is_probe = raising->page->plan.is_probe;
-	if (payload_confine(raising) < 0 || payload_await_word(raising, &delivery) < 0)
+	if (payload_confine(raising) < 0 || payload_await_word(raising, &delivery) != 0)
 		_exit(1);
 	if (is_probe)
 		_exit(0);

@@ -50,8 +50,8 @@ struct delivery {
 };
 
 /* The parts of payload_run(), for one that executes nothing: raises the walls and says at the gate
- * that they stand; waits there for the word; takes the job, whose strings live as long as the
- * process. 0, or less. */
+ * that they stand; waits there for the word (1: it is only said that it will come soon); takes the
+ * job, whose strings live as long as the process. 0, or less. */
 int payload_confine(struct raising *raising);
 int payload_await_word(const struct raising *raising, struct delivery *delivery);
 int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job);

@@ -348,7 +348,6 @@ static void send_terms(int conn_fd, const struct loan_terms *terms)
 	int fds[LOAN_FD_COUNT];
 	for (int i = 0; i < LOAN_FD_COUNT; i++)
 		fds[i] = memfd_create("test", MFD_CLOEXEC);
-	ASSERT_EQ(ftruncate(fds[LOAN_FD_TEMPLATE], sizeof(struct template_page)), 0);
 	ASSERT_EQ(ftruncate(fds[LOAN_FD_PAGE], sizeof(struct cell_page)), 0);
 	ASSERT_EQ(
 		loan_send(conn_fd, LOAN_GRANTED, 0, terms, sizeof(*terms), fds, LOAN_FD_COUNT), 0);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "keeper/terms.h"
+#include "zygote/zygote.h"
 
 static struct err err;
 static struct policy policy;
@@ -51,9 +52,13 @@ static void check_same(const char *what, int have, int want)
 static struct keeper *new_lender(enum jail_mode mode, enum cell_form form, struct cell **ret_cell)
 {
 	struct keeper *lender = keeper_for_loan(mode, &policy.spec);
-	lender->template_fd = new_file(sizeof(struct template_page));
+	lender->template = mmap(NULL, sizeof(*lender->template), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	lender->base = &lender->template->base;
 	struct cell *cell = cell_new(lender, &policy.spec, policy.has_full_proc, form);
 	cell->page_fd = new_file(sizeof(struct cell_page));
+	cell->page = zygote_map_page(cell->page_fd, sizeof(struct cell_page));
+	ASSERT(cell->page);
 	cell->pidfd = new_file(0);
 	cell->status_fd = new_file(0);
 	cell->gate_fd = new_file(0);
@@ -69,6 +74,7 @@ static void give_groups(struct cell *cell, bool has_oom)
 	site->place_count = 3;
 	cell->group = (struct cgroup){ .site = site, .oom_fd = has_oom ? new_file(0) : -1 };
 	memset(cell->group.dir_fds, -1, sizeof(cell->group.dir_fds));
+	memset(cell->group.gauge_fds, -1, sizeof(cell->group.gauge_fds));
 	for (unsigned int i = 0; i < 3; i++) {
 		site->places[i] = (struct cgroup_place){ .controllers = 1U << i, .parent_fd = -1 };
 		if (i != 1)
@@ -106,7 +112,7 @@ static void check_cell(const struct cell *cell, const struct cell *lent)
 	check_same("init", cell->pidfd, lent->pidfd);
 	check_same("status", cell->status_fd, lent->status_fd);
 	check_same("gate", cell->gate_fd, lent->gate_fd);
-	ASSERT(cell->page && cell->keeper->template);
+	ASSERT(cell->page && cell->keeper->base == cell->page);
 	ASSERT_EQ(cell->walls.form, lent->walls.form);
 	ASSERT_EQ(cell->walls.memory, lent->walls.memory);
 	ASSERT_EQ(cell->walls.has_full_proc, lent->walls.has_full_proc);
@@ -150,18 +156,19 @@ TEST(a_cell_arrives_as_it_was_lent)
 	ASSERT_EQ(count_fds(), before);
 }
 
-TEST(its_pages_are_those_the_lender_has)
+TEST(its_page_is_the_lenders_and_tells_of_the_template)
 {
 	struct cell *lent = NULL;
-	struct plan plan = { .uid = 4711, .gid = 4712 };
 	set_up();
 	struct keeper *lender = new_lender(MODE_ROOT, FORM_GATE, &lent);
-	ASSERT_EQ(pwrite(lent->page_fd, &plan, sizeof(plan), 0), sizeof(plan));
-	plan.net = NET_LOOPBACK;
-	ASSERT_EQ(pwrite(lender->template_fd, &plan, sizeof(plan), 0), sizeof(plan));
+	lent->page->plan = (struct plan){ .uid = 4711, .gid = 4712, .net = NET_LOOPBACK };
+	lender->template->base.report.steps[STEP_ROOTFS].state = STEP_RAISED;
+	lender->template->base.report.unmapped_mounts = 3;
 	struct keeper *borrowed = hand_over(lent, false);
 	ASSERT(!borrowed->is_warm);
-	ASSERT_EQ(borrowed->template->base.plan.net, NET_LOOPBACK);
+	ASSERT_EQ(borrowed->base->plan.net, NET_LOOPBACK);
+	ASSERT_EQ(borrowed->base->report.steps[STEP_ROOTFS].state, STEP_RAISED);
+	ASSERT_EQ(borrowed->base->report.unmapped_mounts, 3);
 	ASSERT_EQ(borrowed->parked->workspace.uid, 4711);
 	ASSERT_EQ(borrowed->parked->workspace.gid, 4712);
 	give_back(borrowed, lent);
@@ -189,6 +196,35 @@ TEST(its_groups_arrive_without_those_it_has_not)
 			check_same("the alarm", group->oom_fd, lent->group.oom_fd);
 		else
 			ASSERT_EQ(group->oom_fd, -1);
+		give_back(borrowed, lent);
+		ASSERT_EQ(count_fds(), before);
+	}
+}
+
+TEST(its_gauges_arrive_all_or_none)
+{
+	for (int missing = 0; missing < 2; missing++) {
+		int before = count_fds();
+		struct cell *lent = NULL;
+		set_up();
+		(void)new_lender(MODE_ROOT, FORM_GATE, &lent);
+		give_groups(lent, true);
+		for (size_t i = 0; i < CGROUP_GAUGE_COUNT - (size_t)missing; i++)
+			lent->group.gauge_fds[i] = new_file(0);
+		for (size_t i = 0; i < SAMPLE_ACCOUNTS - (size_t)missing; i++)
+			lent->io_fds[i] = new_file(0);
+		struct keeper *borrowed = hand_over(lent, true);
+		const struct cell *cell = borrowed->parked;
+		check_cell(cell, lent);
+		check_same("the alarm", cell->group.oom_fd, lent->group.oom_fd);
+		if (missing) {
+			ASSERT_EQ(cell->group.gauge_fds[0], -1);
+			ASSERT_EQ(cell->io_fds[0], -1);
+		} else {
+			check_same("a gauge", cell->group.gauge_fds[2], lent->group.gauge_fds[2]);
+			check_same("init's account", cell->io_fds[0], lent->io_fds[0]);
+			check_same("the payload's", cell->io_fds[1], lent->io_fds[1]);
+		}
 		give_back(borrowed, lent);
 		ASSERT_EQ(count_fds(), before);
 	}
@@ -255,9 +291,7 @@ static void fill_message(
 	for (size_t i = 0; i < COUNT_OF(message->fds); i++)
 		message->fds[i] = -1;
 	for (size_t i = 0; i < fd_count; i++)
-		message->fds[i] = new_file(i == LOAN_FD_TEMPLATE ? sizeof(struct template_page)
-					   : i == LOAN_FD_PAGE   ? sizeof(struct cell_page)
-								 : 0);
+		message->fds[i] = new_file(i == LOAN_FD_PAGE ? sizeof(struct cell_page) : 0);
 }
 
 static int take(const struct loan_terms *terms, size_t len, size_t fd_count)
@@ -293,6 +327,8 @@ static const struct unsound {
 	{ "groups of no hierarchy", { .mode = MODE_ROOT, .group_count = 1 }, 1, 0 },
 	{ "a hierarchy without groups", { .mode = MODE_ROOT, .cgroup = CGROUP_V1 }, 0, 0 },
 	{ "an alarm without groups", { .mode = MODE_ROOT, .has_oom = 1 }, 1, 0 },
+	{ "gauges without groups", { .mode = MODE_ROOT, .has_gauges = 1 }, CGROUP_GAUGE_COUNT, 0 },
+	{ "accounts without descriptors", { .mode = MODE_ROOT, .has_accounts = 1 }, 0, 0 },
 	{ "too many groups", { .mode = MODE_ROOT, .cgroup = CGROUP_V1,
 	  .group_count = CGROUP_FDS_MAX + 1 }, CGROUP_FDS_MAX + 1, 0 },
 	{ "very many groups", { .mode = MODE_ROOT, .cgroup = CGROUP_V1,
@@ -343,19 +379,17 @@ TEST(a_page_that_is_not_whole_is_refused_and_nobody_is_ended)
 	if (pid == 0)
 		_exit(pause());
 	set_up();
-	for (int page = 0; page < 2; page++) {
-		struct loan_message message;
-		struct keeper *keeper = NULL;
-		fill_message(&message, &terms, sizeof(terms), LOAN_FD_COUNT);
-		(void)close(message.fds[LOAN_FD_INIT]);
-		message.fds[LOAN_FD_INIT] = pidfd_open(pid, 0);
-		ASSERT_EQ(ftruncate(message.fds[page], 4096), 0);
-		ASSERT_FAIL(terms_take(&message, &policy, &keeper, &err), ERR_BROKEN);
-		ASSERT_HAS(err.text, "not whole");
-		ASSERT(!keeper);
-		loan_message_done(&message);
-		ASSERT_EQ(count_fds(), before);
-	}
+	struct loan_message message;
+	struct keeper *keeper = NULL;
+	fill_message(&message, &terms, sizeof(terms), LOAN_FD_COUNT);
+	(void)close(message.fds[LOAN_FD_INIT]);
+	message.fds[LOAN_FD_INIT] = pidfd_open(pid, 0);
+	ASSERT_EQ(ftruncate(message.fds[LOAN_FD_PAGE], 4096), 0);
+	ASSERT_FAIL(terms_take(&message, &policy, &keeper, &err), ERR_BROKEN);
+	ASSERT_HAS(err.text, "not whole");
+	ASSERT(!keeper);
+	loan_message_done(&message);
+	ASSERT_EQ(count_fds(), before);
 	ASSERT_EQ(waitpid(pid, NULL, WNOHANG), 0);
 	ASSERT_EQ(kill(pid, SIGKILL), 0);
 	ASSERT_EQ(waitpid(pid, NULL, 0), pid);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+
+enum { LANGUAGES_MAX = 16, FRESH_US = 60000000 };
+
+struct engine_memory {
+	size_t count;
+	struct remembered {
+		char *name; /* owned; as it was asked for, which may be another than its own */
+		struct language language;
+		struct stat file; /* as it was read */
+		int64_t read_us;
+	} languages[LANGUAGES_MAX];
+};
+
+struct engine_memory *engine_memory_new(void)
+{
+	return xcalloc(1, sizeof(struct engine_memory));
+}
+
+static void forget(struct remembered *one)
+{
+	language_done(&one->language);
+	free(one->name);
+	*one = (struct remembered){ 0 };
+}
+
+void engine_memory_free(struct engine_memory *memory)
+{
+	for (size_t i = 0; memory && i < memory->count; i++)
+		forget(&memory->languages[i]);
+	free(memory);
+}
+
+/* The one of this name, else a free place, else the one that was read the longest time ago. */
+static struct remembered *find_place(struct engine_memory *memory, const char *name)
+{
+	struct remembered *oldest = &memory->languages[0];
+	for (size_t i = 0; i < memory->count; i++) {
+		struct remembered *one = &memory->languages[i];
+		if (one->name && strcmp(one->name, name) == 0)
+			return one;
+		if (one->read_us < oldest->read_us)
+			oldest = one;
+	}
+	return memory->count < LANGUAGES_MAX ? &memory->languages[memory->count++] : oldest;
+}
+
+static bool look_at_file(const struct language *language, struct stat *ret_file)
+{
+	auto_free char *path = xasprintf("%s/language.json", language->dir ? language->dir : "");
+	return stat(path, ret_file) == 0;
+}
+
+/* Whether the definition is what it was. Another one that replaces it is seen a minute later. */
+static bool is_current(const struct remembered *one, int64_t now_us)
+{
+	struct stat file;
+	return now_us - one->read_us < FRESH_US && look_at_file(&one->language, &file) &&
+	       file.st_ino == one->file.st_ino && file.st_size == one->file.st_size &&
+	       file.st_mtim.tv_sec == one->file.st_mtim.tv_sec &&
+	       file.st_mtim.tv_nsec == one->file.st_mtim.tv_nsec;
+}
+
+int memory_language(struct engine_memory *memory, const char *name,
+	const struct language **ret_language, struct err *err)
+{
+	struct remembered *one = find_place(memory, name);
+	int64_t now_us = clock_us();
+	bool is_known = one->name && strcmp(one->name, name) == 0;
+	if (!is_known || !is_current(one, now_us)) {
+		forget(one);
+		TRY(language_load_one(name, &one->language, err));
+		one->name = xstrdup(name);
+		one->read_us = now_us;
+		(void)look_at_file(&one->language, &one->file);
+	}
+	*ret_language = &one->language;
+	return 0;
+}

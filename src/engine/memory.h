@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a caller that stays remembers from one run to the next. */
+#pragma once
+
+#include "engine/engine.h"
+
+/* The definition of a language by its name, read when its file has changed. It is the memory's,
+ * until the same name is asked for again. */
+int memory_language(struct engine_memory *memory, const char *name,
+	const struct language **ret_language, struct err *err);
