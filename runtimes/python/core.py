@@ -40,10 +40,22 @@ def load(name):
     part = parts.get(name)
     if part is None:
         part = type(sys)("hotcell." + name)
-        part.__dict__.update(load=load, send=send, flush=flush, is_heard=is_heard)
+        part.__dict__.update(load=load, send=send, flush=flush, is_heard=is_heard,
+                             quietly=quietly)
         exec(SourceFileLoader(name, HERE + name + ".py").get_code(name), part.__dict__)
         parts[name] = part
     return part
+
+
+def quietly(step, *args):
+    """Does something before the program is there, which must not find modules that the bare
+    interpreter would not have loaded for it."""
+    before = set(sys.modules)
+    try:
+        return step(*args)
+    finally:
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
 
 
 # ---- the channel ---------------------------------------------------------------------------------
@@ -137,8 +149,12 @@ def receive():
             data += more
     except OSError:
         return None
+    return quietly(from_json, data[4:].decode())
+
+
+def from_json(text):
     from _json import make_scanner
-    return make_scanner(reading)(data[4:].decode(), 0)[0]
+    return make_scanner(reading)(text, 0)[0]
 
 
 class reading:
@@ -381,7 +397,7 @@ class Program:
                 code, self.line = returning
         self.main = make_main(path)
         if policy and policy["profile"] == "strict":
-            load("strict").equip(self.main)
+            quietly(load, "strict").equip(self.main)
         self.function = type(load)(code, self.main.__dict__)
 
 
@@ -451,8 +467,7 @@ def take_policy():
     global policy
     option = sys._xoptions.pop("hotcell", None)  # from another interpreter, which had taken it
     if option:
-        from _json import make_scanner
-        policy = make_scanner(reading)(option, 0)[0]
+        policy = quietly(from_json, option)
         if hasattr(sys, "orig_argv"):
             del sys.orig_argv[1:3]
     elif policy is None and channel_fd >= 0:

@@ -10,7 +10,7 @@ made: every name it uses is in there. Only when one of them is a reason to look 
 tree walked (rules.py). The verdict is said before anything of the program has run, and so by nobody
 but us.
 
-`load`, `send`, `flush` and `is_heard` come from core.py.
+`load`, `send`, `flush`, `is_heard` and `quietly` come from core.py.
 """
 import os
 import sys
@@ -25,8 +25,7 @@ DANGEROUS = {
 }
 # Names that lead from any value to what it was made of, and so out of a jail of Python's own making.
 TRAVERSAL = frozenset((
-    "__subclasses__", "__bases__", "__base__", "__mro__", "mro", "__globals__", "__builtins__",
-    "__code__", "__closure__", "cell_contents", "__self__", "__loader__", "__spec__", "__import__",
+    "__subclasses__", "__globals__", "__builtins__", "__code__", "__closure__", "cell_contents", "__self__", "__loader__", "__spec__", "__import__",
     "__reduce__", "__reduce_ex__"))
 FRAMES = frozenset((
     "tb_frame", "gi_frame", "gi_code", "gi_yieldfrom", "cr_frame", "cr_code", "cr_await", "cr_origin",
@@ -39,8 +38,10 @@ ALARMS = frozenset(("__subclasses__", "__globals__", "__builtins__", "f_globals"
 # How modules are loaded by other ways than the statement.
 LOADERS = frozenset(("__import__", "import_module", "importlib", "builtins", "runpy"))
 CLOSER = ALARMS | LOADERS
+LOOKUPS = frozenset(("getattr", "setattr", "delattr", "hasattr", "format", "format_map"))
 # The instruction that imports; None where its number is not known.
 IMPORT_NAME = 108 if (3, 10) <= sys.version_info < (3, 13) else None
+LOAD_CONST = 100
 WHAT_MAX = 256  # findings and imports in a report
 REFUSED_STATUS = 126
 
@@ -59,20 +60,32 @@ def matches(module, names):
 # ---- the short road ------------------------------------------------------------------------------
 
 
+def is_telling(const):
+    """A text that may be, or may become, the name of an attribute that the rules look for."""
+    return ("__" in const or "f_" in const or "_f" in const) and const != "__main__"
+
+
 def import_lines(code, modules, found):
     """Adds (module, line) for each import of one of them; None when a closer look is needed."""
-    stack = [code]
+    stack, has_lookup, has_text = [code], False, False
     while stack:
         code = stack.pop()
         names = code.co_names
         if not CLOSER.isdisjoint(names):
             return None
+        has_lookup = has_lookup or not LOOKUPS.isdisjoint(names)
         for const in code.co_consts:
             kind = type(const)
             if kind is type(code):
                 stack.append(const)
-            elif kind is str and "__" in const and ("{" in const or const in ALARMS):
-                return None
+            elif kind is str and is_telling(const):
+                if "{" in const or const in ALARMS:
+                    return None
+                has_text = True
+            elif kind is tuple and any(type(item) is str and is_telling(item) for item in const):
+                if not ALARMS.isdisjoint(item for item in const if type(item) is str):
+                    return None  # a pattern may look them up
+                has_text = True
         hits = [i for i, name in enumerate(names) if matches(name, modules)]
         if hits:
             lines = None
@@ -81,13 +94,13 @@ def import_lines(code, modules, found):
                 if text[at] != IMPORT_NAME:
                     continue
                 index = text[at + 1]
-                if at >= 2 and text[at - 2] == 144:  # EXTENDED_ARG
-                    index |= text[at - 1] << 8
-                if index in hits:
+                if at < 4 or text[at - 2] != LOAD_CONST or text[at - 4] != LOAD_CONST:
+                    return None  # numbers past 255, which take more instructions
+                if index in hits and code.co_consts[text[at - 3]] == 0:  # no relative import
                     lines = lines or list(code.co_lines())
                     line = next((row for start, end, row in lines if start <= at < end), 0)
                     found.append((names[index], line or 0))
-    return found
+    return None if has_lookup and has_text else found
 
 
 # ---- the report ----------------------------------------------------------------------------------
@@ -104,7 +117,7 @@ def tell(findings, imports):
     """The worst first when there is no room for all."""
     if len(findings) > WHAT_MAX:
         findings = sorted(findings, key=lambda item: ("block", "warn", "info").index(item["severity"]))
-    send(load("values").to_json({
+    send(quietly(load, "values").to_json({
         "event": "report", "findings": findings[:WHAT_MAX], "imports": imports[:WHAT_MAX],
         "left_out": max(len(findings) - WHAT_MAX, 0)}))
 
@@ -125,8 +138,8 @@ def import_finding(module, line, column):
 
 def look_briefly(code):
     """What `standard` finds in most programs; None: look closer."""
-    if IMPORT_NAME is None:
-        return None
+    if IMPORT_NAME is None or any("." in name for name in policy.get("block", ())):
+        return None  # `from a import b` may mean a.b
     modules = {**DANGEROUS, **dict.fromkeys(policy.get("block", ()))}
     found = import_lines(code, modules, [])
     if found is None:
@@ -144,7 +157,7 @@ def look(source, code, path):
     is_strict = policy.get("profile") == "strict"
     findings = None if is_strict else look_briefly(code)
     if findings is None:
-        rules = load("rules")
+        rules = quietly(load, "rules")
         try:
             tree = parse(source, path)
             findings, imports = rules.analyse(tree, is_strict, policy)
@@ -159,7 +172,14 @@ def look(source, code, path):
         os._exit(REFUSED_STATUS)
     if not is_strict:
         return code
-    return load("strict").rewrite(tree, path)
+    return quietly(load, "strict").rewrite(tree, path)
+
+
+def rehearse():
+    """The first syntax tree of an interpreter makes all of its classes."""
+    tree = parse(b"import math\nprint('{}'.format(math.pi))\n", "<rehearsal>")
+    load("rules").analyse(tree, True, policy)
+    load("strict").rewrite(tree, "<rehearsal>")
 
 
 def refuse_unseen():
@@ -178,11 +198,14 @@ def unseen(is_strict):
 
 def check(path):
     """Only looks. A syntax error is told as what it is."""
-    is_strict = policy.get("profile") == "strict"
     with open(path, "rb", 0) as file:
         source = file.read()
+    look_at(source, path, policy.get("profile") == "strict")
+
+
+def look_at(source, path, is_strict):
     try:
-        code = compile(source, path, "exec", 0, True)
+        compile(source, path, "exec", 0, True)
     except SyntaxError as error:
         line, column = error.lineno or 0, error.offset or 0
         reason = "Python syntax error: %s" % load("failure").cut(error.msg, 400)

@@ -25,7 +25,8 @@ HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
 REHEARSALS = 20  # until the interpreter has learnt what is looked up where
-PARTS = ("values", "figures", "failure", "guard", "session", "copies", "reload", "questions")
+PARTS = ("values", "figures", "failure", "guard", "rules", "strict", "session", "copies", "reload",
+         "questions")
 # What an interpreter that ends forgets first.
 GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
               "path_importer_cache", "meta_path")
@@ -290,6 +291,7 @@ def prepare(core, module, cold, names):
     make_new_main = core["make_main"]
     for _ in range(REHEARSALS):
         rehearse()
+    load("guard").rehearse()
     gc.collect()
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes

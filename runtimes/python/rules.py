@@ -8,6 +8,7 @@ its author.
 `load`, `send`, `flush` and `is_heard` come from core.py.
 """
 import _ast
+import _string
 
 guard = load("guard")
 finding, matches = guard.finding, guard.matches
@@ -24,6 +25,7 @@ RULES = {
     "introspection": ("warn", "block"),      # from a value to what it was made of
     "private-attribute": (None, "block"),    # somebody else's
     "format-attribute": ("warn", "block"),   # the same through a format string
+    "positional-pattern": (None, "block"),   # a list of names that may change
     "attribute-by-name": (None, "info"),     # a name that is only known when it runs
 }
 
@@ -231,6 +233,11 @@ def caught_nodes(nodes):
     return found
 
 
+def is_private(name):
+    return (name.startswith("_") and not name.endswith("__") and name not in PUBLIC
+            and name not in guard.GADGETS)
+
+
 def place(node):
     """Line and column, both from 1; of an attribute those of its name."""
     if type(node) is _ast.Attribute and getattr(node, "end_col_offset", None):
@@ -245,6 +252,7 @@ class Walk:
         self.block = frozenset(policy.get("block", ()))
         self.findings = []
         self.imports = {}
+        self.tree, self.classes = tree, None
         self.nodes, self.names = collect(tree)
         self.caught = caught_nodes(self.nodes) if is_strict else ()
 
@@ -314,7 +322,7 @@ class Walk:
     def Name(self, node):
         name = node.id
         if name in ("__builtins__", "__loader__", "__spec__"):
-            if name == "__builtins__" or self.is_strict:
+            if self.is_strict or name == "__builtins__" and name not in self.names.bound:
                 self.say("introspection", node, "uses %s, which holds more than a program needs" % name)
         elif type(node.ctx) is not _ast.Load or name not in RESTRICTED or name in self.names.bound:
             return
@@ -333,13 +341,14 @@ class Walk:
                 name in guard.TRAVERSAL or name in guard.FRAMES or name in guard.GADGETS):
             self.say("introspection", node,
                      "%s .%s, which leads from a value to what it was made of" % (how, name))
-        elif self.is_strict and name.startswith("_") and not name.endswith("__") and \
-                name not in PUBLIC and (is_module or name not in self.names.private):
+        elif self.is_strict and is_private(name) and \
+                (is_module or name not in self.names.private):
             self.say("private-attribute", node,
                      "%s .%s, which this program does not define" % (how, name))
 
     def Attribute(self, node):
-        self.attribute(node, node.attr)
+        if getattr(node.value, "id", None) not in ("self", "cls") or not is_private(node.attr):
+            self.attribute(node, node.attr)
         if type(node.ctx) is not _ast.Load:
             return
         path = path_of(node, self.names)
@@ -349,7 +358,17 @@ class Walk:
             self.say("dynamic-code", node, "%s: %s" % (path, CODE[path[9:]]))
 
     def MatchClass(self, node):
-        for name in node.kwd_attrs:
+        names = list(node.kwd_attrs)
+        if self.is_strict and node.patterns:
+            if self.classes is None:
+                self.classes = classes_of(self.tree)
+            positions = positions_of(node, self.classes)
+            if positions is None:
+                self.say("positional-pattern", node, "a class pattern with positions, which looks up "
+                         "names that are only known when it runs: name them, as in Point(x=a)")
+            elif positions is not ITSELF:
+                names += positions
+        for name in names:
             self.attribute(node, name)
 
     # ---- calls
@@ -394,14 +413,70 @@ class Walk:
                 return
 
 
-def field_names(text):
-    """The attributes and keys that the fields of a format string look up."""
+def field_names(text, depth=3):
+    """The attributes and keys that a format string looks up, read by the interpreter's own parser. What
+    comes after an error in it is never looked up."""
     found = []
-    for part in text.replace("{{", "").split("{")[1:]:
-        field = part.partition("}")[0].partition(":")[0].partition("!")[0]
-        if "." in field or "[" in field:
-            found.extend(field.replace("[", ".").replace("]", "").split(".")[1:])
+    try:
+        for _, field, spec, _ in _string.formatter_parser(text):
+            if field:
+                found += [name for _, name in _string.formatter_field_name_split(field)[1]
+                          if type(name) is str]
+            if spec and depth:
+                found += field_names(spec, depth - 1)
+    except ValueError:
+        pass
     return found
+
+
+# ---- class patterns with positions ---------------------------------------------------------------
+
+ITSELF = object()
+SELF_MATCHING = frozenset(("bool", "bytearray", "bytes", "dict", "float", "frozenset", "int", "list",
+                           "set", "str", "tuple"))
+
+
+def classes_of(tree):
+    """The names that `case Class(a, b)` stands for, for classes that the program itself defines as
+    dataclasses or named tuples, or with a plain __match_args__. Defined twice: None."""
+    found, stack = {}, [tree]
+    while stack:
+        node = stack.pop()
+        if type(node) is _ast.ClassDef:
+            found[node.name] = None if node.name in found else match_args(node)
+        stack.extend(children(node))
+    return found
+
+
+def match_args(node):
+    for item in node.body:
+        if type(item) is _ast.Assign and getattr(item.targets[0], "id", None) == "__match_args__":
+            if type(item.value) is not _ast.Tuple:
+                return None
+            names = [getattr(part, "value", None) for part in item.value.elts]
+            return names if all(type(name) is str for name in names) else None
+    decorators = [getattr(item, "func", item) for item in node.decorator_list]
+    is_data = any("dataclass" in (getattr(item, "id", None), getattr(item, "attr", None))
+                  for item in decorators)
+    is_tuple = any("NamedTuple" in (getattr(base, "id", None), getattr(base, "attr", None))
+                   for base in node.bases)
+    if not is_tuple and (not is_data or node.bases):
+        return None
+    return [item.target.id for item in node.body
+            if type(item) is _ast.AnnAssign and type(item.target) is _ast.Name]
+
+
+def positions_of(node, classes):
+    """The names for the positions of a class pattern; ITSELF: it is the value; None: not known."""
+    name = getattr(node.cls, "id", None)
+    names = classes.get(name)
+    if names is not None:
+        return names if len(node.patterns) <= len(names) else None
+    if name in SELF_MATCHING and name not in classes and len(node.patterns) == 1 and \
+            not node.kwd_attrs and type(node.patterns[0]) is _ast.MatchAs and \
+            node.patterns[0].pattern is None:
+        return ITSELF
+    return None
 
 
 def is_listed(module, allow):

@@ -24,7 +24,12 @@ rules = load("rules")
 
 FORBIDDEN = guard.TRAVERSAL | guard.FRAMES | guard.GADGETS
 LOOKUP = "hotcell: lookup"  # no program can write such a name
-REWRITTEN = frozenset(("format", "format_map", "__dict__", "__getattribute__"))
+REWRITTEN = frozenset(("format", "format_map", "__dict__", "__getattribute__", "__setattr__",
+                       "__delattr__"))
+BOUND, UNBOUND, UNBOUND_SLOT = type("".format), type(str.format), type(object.__setattr__)
+NATIVE = (BOUND, UNBOUND, UNBOUND_SLOT, type("".__getattribute__))
+# Of these, in code that nobody could rewrite. Dataclasses use object.__setattr__ in theirs.
+UNTAMED = REWRITTEN - {"__setattr__", "__delattr__"}
 # Of these modules a program gets no more than this.
 ONLY = {
     "io": {"StringIO", "BytesIO", "SEEK_SET", "SEEK_CUR", "SEEK_END", "UnsupportedOperation"},
@@ -40,7 +45,9 @@ ONLY = {
 }
 # And of these not that: they evaluate text, or change other modules.
 WITHOUT = {"string": {"Formatter"}, "enum": {"global_enum", "global_enum_repr"},
-           "uuid": {"getnode", "main"}, "types": {"LambdaType"}, "contextlib": {"chdir"}}
+           "uuid": {"getnode", "main"}, "contextlib": {"chdir"}}
+# These look up names that they are given: from now on with our getattr().
+LOOKING = frozenset(("functools", "dataclasses", "argparse", "reprlib"))
 # Functions written in C import these in the name of the program that calls them, and take them from
 # sys.modules: so they are loaded, and the program gets an empty module.
 HELPERS = frozenset(("_strptime", "copyreg", "warnings", "encodings", "locale", "traceback",
@@ -85,29 +92,49 @@ def lookup_call(node):
                      args=[node.value, _ast.Constant(value=node.attr, **place)], keywords=[], **place)
 
 
-def is_rewritten(node):
-    return (type(node) is _ast.Attribute and node.attr in REWRITTEN
-            and type(node.ctx) is _ast.Load)
+def name_positions(node, classes):
+    """`case Point(a, b)` looks up names that the class has in a list when it runs; here they are
+    written down. What cannot be was refused."""
+    if not node.patterns:
+        return node
+    place = {name: getattr(node, name) for name in
+             ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+    names = rules.positions_of(node, classes)
+    if names is rules.ITSELF:
+        inner = _ast.MatchClass(cls=node.cls, patterns=[], kwd_attrs=[], kwd_patterns=[], **place)
+        name = node.patterns[0].name
+        return inner if name is None else _ast.MatchAs(pattern=inner, name=name, **place)
+    node.kwd_attrs = names[:len(node.patterns)] + node.kwd_attrs
+    node.kwd_patterns = node.patterns + node.kwd_patterns
+    node.patterns = []
+    return node
+
+
+def rewritten(node, classes):
+    if type(node) is _ast.Attribute and node.attr in REWRITTEN and type(node.ctx) is _ast.Load:
+        return lookup_call(node)
+    if classes is not None and type(node) is _ast.MatchClass:
+        return name_positions(node, classes)
+    return node
 
 
 def rewrite(tree, path):
     """The code of the tree, with the lookups that need it going through ours."""
+    classes = rules.classes_of(tree) if hasattr(_ast, "MatchClass") else None
     stack = [tree]
     while stack:
         node = stack.pop()
         for name in node._fields:
             value = getattr(node, name, None)
-            if is_rewritten(value):
-                value = lookup_call(value)
+            if isinstance(value, _ast.AST):
+                value = rewritten(value, classes)
                 setattr(node, name, value)
-            if type(value) is list:
-                for i, item in enumerate(value):
-                    if is_rewritten(item):
-                        value[i] = item = lookup_call(item)
-                    if isinstance(item, _ast.AST):
-                        stack.append(item)
-            elif isinstance(value, _ast.AST):
                 stack.append(value)
+            elif type(value) is list:
+                for i, item in enumerate(value):
+                    if isinstance(item, _ast.AST):
+                        value[i] = rewritten(item, classes)
+                        stack.append(value[i])
     return compile(tree, path, "exec", 0, True)
 
 
@@ -130,70 +157,76 @@ def check_fields(text):
             raise blocked("attribute", name, AttributeError)
 
 
-def format_of(owner, name, own_getattr):
+def tame_format(real):
     """str.format or its like, bound to a text or not."""
-    real = own_getattr(owner, name)
-    if not (isinstance(owner, str) or isinstance(owner, type) and issubclass(owner, str)):
-        return real
-    if isinstance(owner, str):
-        if own_getattr(type(owner), name) is not own_getattr(str, name):
-            return real
+    if type(real) is BOUND and isinstance(real.__self__, str):
+        text = real.__self__
 
         def format(*args, **kwargs):
-            check_fields(owner)
+            check_fields(text)
             return real(*args, **kwargs)
-    else:
-        if real is not own_getattr(str, name):
-            return real
-
+    elif type(real) is UNBOUND and real.__objclass__ is str:
         def format(text, *args, **kwargs):
             check_fields(text)
             return real(text, *args, **kwargs)
+    else:
+        return real  # the program's own
     return format
 
 
-def names_of(owner, real):
-    """The namespace of a class or module without what leads on; that of an object is its own."""
-    if isinstance(owner, (type, type(sys), type(load), type(len))):
+def tame_namespace(owner, real):
+    """That of a class or module without what leads on; that of an object is its own."""
+    if isinstance(owner, (type, type(sys))):
         return {name: value for name, value in real.items()
-                if name not in FORBIDDEN and not isinstance(value, type(sys))
-                and not (isinstance(name, str) and name in REWRITTEN)}
+                if not (isinstance(name, str) and (name in FORBIDDEN or name in REWRITTEN))
+                and not isinstance(value, type(sys))}
     return real
 
 
-def make_lookups(main):
+def tame_lookup(real):
+    """__getattribute__, __setattr__ or __delattr__, bound or not: its name comes after the object."""
+    bound = builtins.getattr(real, "__self__", None)
+    is_bound = bound is not None and not isinstance(real, UNBOUND_SLOT)
+    at = 0 if is_bound else 1
+
+    def __getattribute__(*args):
+        if len(args) > at:
+            args = (*args[:at], check_name(args[at]), *args[at + 1:])
+        value = real(*args)
+        if len(args) == at + 1:
+            value = tame(bound if is_bound else args[0], args[at], value)
+        return value
+    return __getattribute__
+
+
+def tame(owner, name, real):
+    """What may be had of what was found by a name that needs a look."""
+    if name in ("format", "format_map"):
+        return tame_format(real)
+    if name == "__dict__":
+        return tame_namespace(owner, real)
+    if name in REWRITTEN and type(real) in NATIVE:
+        return tame_lookup(real)
+    return real
+
+
+def make_lookups():
     own_getattr, own_setattr = builtins.getattr, builtins.setattr
     own_delattr = builtins.delattr
     missing = object()
 
     def lookup(owner, name):
-        if name in ("format", "format_map"):
-            return format_of(owner, name, own_getattr)
-        if name == "__dict__":
-            return names_of(owner, own_getattr(owner, name))
-        real = own_getattr(owner, name)
-
-        def __getattribute__(*args):
-            args = (*args[:-1], check_name(args[-1])) if args else args
-            return real(*args)
-        return __getattribute__
+        return tame(owner, name, own_getattr(owner, name))
 
     def getattr(object, name, default=missing, /):
         name = check_name(name)
-        if name in REWRITTEN:
-            try:
-                return lookup(object, name)
-            except AttributeError:
-                if default is missing:
-                    raise
-                return default
         if default is missing:
-            return own_getattr(object, name)
-        return own_getattr(object, name, default)
+            return tame(object, name, own_getattr(object, name))
+        return tame(object, name, own_getattr(object, name, default))
 
     def hasattr(object, name, /):
         try:
-            getattr(object, name)
+            own_getattr(object, check_name(name))
         except AttributeError:
             return False
         return True
@@ -220,7 +253,7 @@ class Stream:
     """A standard stream without the file it writes to."""
 
     __slots__ = ("write", "read", "readline", "readlines", "writelines", "flush", "isatty", "name",
-                 "encoding", "errors", "_lines")
+                 "encoding", "errors")
 
     def __init__(self, name):
         def method(which):
@@ -262,17 +295,49 @@ def methodcaller(name, /, *args, **kwargs):
     return lambda value: lookups["getattr"](value, name)(*args, **kwargs)
 
 
-INSTEAD = {("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller}
+def make_redirect(name):
+    """contextlib's is a class that looks up any name of sys, when a subclass says so."""
+    class Redirect:
+        __slots__ = ("_target", "_old")
+
+        def __init__(self, target):
+            self._target, self._old = target, []
+
+        def __enter__(self):
+            self._old.append(Stream(name))
+            kept.append(getattr(sys, name))
+            setattr(sys, name, self._target)
+            return self._target
+
+        def __exit__(self, *_error):
+            setattr(sys, name, kept.pop())
+
+    kept = []
+    Redirect.__name__ = Redirect.__qualname__ = "redirect_" + name
+    return Redirect
+
+
+INSTEAD = {("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
+           ("contextlib", "redirect_stdout"): make_redirect("stdout"),
+           ("contextlib", "redirect_stderr"): make_redirect("stderr")}
+
+
+def is_foreign(module, value):
+    """Whether a class or function is only there because the module imported it for itself."""
+    home = getattr(value, "__module__", None)
+    if not isinstance(value, (type, type(load))) or type(home) is not str:
+        return False
+    return home.partition(".")[0].strip("_") not in (module.partition(".")[0].strip("_"), "builtins")
 
 
 class Modules:
     """The facades of one program."""
 
-    def __init__(self, allow, block, eval):
+    def __init__(self, allow, block, evaluators):
         self.allow, self.block = frozenset(allow), frozenset(block)
         self.facades = {}
         self.real_import = builtins.__import__
-        self.eval = eval
+        self.eval, self.exec = evaluators
 
     def is_granted(self, name):
         """Allowed by whoever runs the program: such a module comes as it is."""
@@ -286,7 +351,18 @@ class Modules:
         if facade is None:
             facade = self.facades[name] = type(sys)(name, sys.modules[name].__doc__)
             facade.__dict__.update(self.contents(name))
+            facade.__dict__["__getattr__"] = self.refusal(name)
         return facade
+
+    def refusal(self, module):
+        """What a program hears that asks for more than it was given."""
+        has = sys.modules[module].__dict__.__contains__
+
+        def __getattr__(name):
+            if has(name) and not name.startswith("__"):
+                raise blocked("attribute", "%s.%s" % (module, name), AttributeError)
+            raise AttributeError("module %r has no attribute %r" % (module, name))
+        return __getattr__
 
     def contents(self, name):
         real = sys.modules[name].__dict__
@@ -295,6 +371,8 @@ class Modules:
         made = {}
         for key in public - WITHOUT.get(name, set()):
             value = real.get(key)
+            if key not in real.get("__all__", ()) and is_foreign(name, value):
+                continue
             if isinstance(value, type(sys)):
                 whole = "%s.%s" % (name, key)
                 if sys.modules.get(whole) is value and self.may_import(whole):
@@ -314,9 +392,21 @@ class Modules:
             self.real_import(name)
         finally:
             state.importing -= 1
-        typing = sys.modules.get("typing")
-        if typing is not None:
-            typing.eval = self.eval
+        if name in ("functools", "typing", "dataclasses"):
+            self.tame_library()
+        if name in LOOKING:
+            for key in ("getattr", "setattr"):
+                sys.modules[name].__dict__[key] = lookups[key]
+
+    def tame_library(self):
+        """What these evaluate is made of the program's text."""
+        state.importing += 1
+        try:
+            self.real_import("typing").eval = self.eval
+        finally:
+            state.importing -= 1
+        if "dataclasses" in sys.modules:
+            sys.modules["dataclasses"].exec = self.exec
 
     def top(self, name):
         """What `import a.b` binds: a, with b in it."""
@@ -434,7 +524,7 @@ def make_hook(main, path, modules):
             if names is globals_of_main:
                 return "program" if first else "library"
             name = names.get("__name__")
-            if first and name in OURS:
+            if first and isinstance(name, str) and (name in OURS or name.startswith("hotcell.")):
                 return "ours"
             if granted and isinstance(name, str) and rules.matches(name, granted):
                 return "granted"
@@ -443,7 +533,7 @@ def make_hook(main, path, modules):
         return "library"
 
     def hook(event, args):
-        if state.importing or state.is_looking:
+        if state.is_looking:
             return
         is_open = event == "open"
         if not is_open and not event.startswith(REFUSED) and event not in REFUSED_DIRECTLY:
@@ -453,9 +543,11 @@ def make_hook(main, path, modules):
         state.is_looking = True
         try:
             who = asker(getframe(1))
+        except ValueError:  # the interpreter itself, at its end
+            return
         finally:
             state.is_looking = False
-        if who == "ours" or who == "granted":
+        if who == "ours" or who == "granted" or state.importing and who != "program":
             return
         if event in REFUSED_DIRECTLY and who != "program":
             return
@@ -477,29 +569,50 @@ def plainly_compiled(source, path="<string>", run=exec):
     return compile(source, path, run.__name__, 0, True)
 
 
-def make_eval(main):
-    """What the library evaluates for a program, annotations above all, is the program's text: it is
-    held to the same names, wherever the library was told to look them up."""
-    own_eval, names_of_main = builtins.eval, main.__dict__
+def check_code(code):
+    """Code that the library made of the program's words: dataclasses, annotations."""
+    stack = [code]
+    while stack:
+        code = stack.pop()
+        for name in code.co_names:
+            if name in FORBIDDEN or name in UNTAMED or name in rules.RESTRICTED:
+                raise blocked("attribute", name, AttributeError)
+        stack.extend(const for const in code.co_consts if type(const) is type(code))
+
+
+def make_evaluators(main):
+    """eval() and exec() for the library: the same names are refused as in the program, and it finds
+    the program's builtins, wherever the library was told to look things up."""
+    own_eval, own_exec, names_of_main = builtins.eval, builtins.exec, main.__dict__
+
+    def space(names):
+        """The program's own, or a copy of what is no module's."""
+        if names is names_of_main:
+            return names
+        own = {} if names is None or "__spec__" in names else dict(names)
+        own["__builtins__"] = names_of_main["__builtins__"]
+        return own
 
     def eval(code, globals=None, locals=None):
         if type(code) is str:
             code = compile(code, "<annotation>", "eval", 0, True)
-        for name in code.co_names:
-            if name.startswith("_") or name in FORBIDDEN or name in REWRITTEN:
-                raise blocked("attribute", name, AttributeError)
-        if globals is not names_of_main:
-            globals = {"__builtins__": names_of_main["__builtins__"]}
-        return own_eval(code, globals, locals)
-    return eval
+        check_code(code)
+        return own_eval(code, space(globals), locals if locals is None else space(locals))
+
+    def exec(code, globals=None, locals=None):
+        if type(code) is str:
+            code = compile(code, "<string>", "exec", 0, True)
+        check_code(code)
+        return own_exec(code, space(globals), locals)
+    return eval, exec
 
 
 def equip(main):
     """The program's module has what the lists allow. Before its function is made, which looks where
     its builtins are only then."""
     policy = guard.policy
-    lookups.update(make_lookups(main))
-    state.modules = Modules(policy.get("allow", ()), policy.get("block", ()), make_eval(main))
+    lookups.update(make_lookups())
+    state.modules = Modules(policy.get("allow", ()), policy.get("block", ()), make_evaluators(main))
     main.__dict__["__builtins__"] = make_builtins(state.modules, lookups)
     main.__dict__["__loader__"] = None
 

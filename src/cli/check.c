@@ -19,11 +19,13 @@ enum { EXIT_CLEAN = 0, EXIT_WARNED = 1, SHOWN_BYTES = 160 };
 
 struct check_line {
 	struct spec spec;
+	struct config_wish wish;
 	struct buf text; /* of the file */
 	bool is_json, wants_autorun;
 };
 
 static const struct cli_option check_options[] = {
+	CLI_CONFIG_OPTIONS,
 	{ .flag = "json", .help = "print the SecurityReport as JSON on stdout, nothing else" },
 	{ .flag = "autorun",
 		.help = "also tell whether it may run without asking a person: yes, ask or no" },
@@ -39,8 +41,9 @@ static const char check_examples[] =
 static int take_option(void *context, const char *flag, const char *value, struct err *err)
 {
 	struct check_line *line = context;
-	(void)value;
 	(void)err;
+	if (cli_take_config(&line->wish, flag, value))
+		return 0;
 	if (strcmp(flag, "json") == 0)
 		line->is_json = true;
 	else if (strcmp(flag, "autorun") == 0)
@@ -255,7 +258,8 @@ static int run(const struct command *command, int argc, char **argv)
 	int status = 0;
 	spec_init(&line.spec);
 	buf_init(&line.text, LIMIT_CODE_BYTES);
-	if (read_line(argc, argv, &line, &cli, &err) < 0)
+	if (read_line(argc, argv, &line, &cli, &err) < 0 ||
+		(!cli.has_help && cli_configure(&line.spec, &line.wish, &err) < 0))
 		status = cli_fail(&err);
 	else if (cli.has_help)
 		cli_help(command, check_options, COUNT_OF(check_options), true, check_examples);

@@ -314,6 +314,12 @@ static int check_first(struct spec *spec, const struct engine_wishes *wishes,
 	if (r == 0)
 		guard_apply(&guard, spec, result);
 	*ret_is_over = result->status == STATUS_REFUSED;
+	if (*ret_is_over) { /* then this was the cell it had */
+		result->runtime = looked.runtime;
+		result->usage = looked.usage;
+		memcpy(result->isolation, looked.isolation, sizeof(looked.isolation));
+		result->isolation_count = looked.isolation_count;
+	}
 	result_done(&looked);
 	guard_report_done(&guard);
 	return r;

@@ -80,7 +80,6 @@ int engine_configure(struct spec *spec, const struct config *config, struct err 
  * else none. */
 void engine_language_names(
 	const struct spec *spec, const struct config *config, struct strings *ret_names);
-
 /* What the guard says to the code, which is not run: *report is the caller's, also on failure. The
  * result tells the language and the isolation of the cell that looked at it. */
 int engine_check(struct spec *spec, int interrupt_fd, struct guard_report *report,

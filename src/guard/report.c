@@ -54,7 +54,7 @@ static enum guard_severity severity_of(struct json_object *json)
 	for (int i = SEVERITY_NONE + 1; i < GUARD_SEVERITY_COUNT; i++)
 		if (strcmp(name, guard_severity_names[i]) == 0)
 			return (enum guard_severity)i;
-	return SEVERITY_NONE;
+	return SEVERITY_BLOCK; /* what nobody knows is not let through */
 }
 
 static void take_finding(struct guard_finding *finding, struct json_object *json)

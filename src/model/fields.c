@@ -178,7 +178,6 @@ const struct field spec_fields[] = {
 	  .metavar = "SIZE", .example = "256M",
 	  .help = "most bytes of the audit log; its oldest files go first" },
 
-
 	{ .name = "profile", .is_job = true, .flag = "profile", .type = FIELD_CHOICE,
 	  AT(profile), .choices = profile_names, .fallback = "standard",
 	  .metavar = "NAME", .example = "strict",

@@ -37,9 +37,8 @@ enum shape {
 	SHAPE_BUNDLE,   /* an object: MIME type -> anything */
 	SHAPE_OBJECT,   /* an object of any content */
 	SHAPE_TRACE,    /* an array of frames */
-	SHAPE_TEXTS,    /* an array of texts */
 	SHAPE_FINDINGS, /* an array of findings */
-	SHAPE_NAMES,    /* an array of names */
+	SHAPE_TEXTS,    /* an array of texts */
 };
 
 struct member {
@@ -81,7 +80,7 @@ static const struct member shapes[MESSAGE_KIND_COUNT][MEMBERS_MAX] = {
 	[MESSAGE_COMPLETENESS] = {
 		{ "state", SHAPE_TEXT, 15, true }, { "indent", SHAPE_TEXT, NAME_BYTES, false } },
 	[MESSAGE_REPORT] = {
-		{ "findings", SHAPE_FINDINGS, 0, true }, { "imports", SHAPE_NAMES, 0, true },
+		{ "findings", SHAPE_FINDINGS, 0, true }, { "imports", SHAPE_TEXTS, NAME_BYTES * 4, true },
 		{ "left_out", SHAPE_NUMBER, 0, true } },
 	[MESSAGE_REFUSED] = {
 		{ "kind", SHAPE_TEXT, 31, true }, { "name", SHAPE_TEXT, NAME_BYTES * 4, true } },
@@ -148,23 +147,6 @@ static int check_list(struct json_object *value, const char *name, size_t max,
 	return 0;
 }
 
-static int check_names(struct json_object *value, const char *name, struct err *err)
-{
-	if (!json_object_is_type(value, json_type_array))
-		return err_set(
-			err, ERR_INVALID, "'%s' must be an array, not %s", name, json_kind(value));
-	size_t length = json_object_array_length(value);
-	if (length > LIMIT_FINDINGS)
-		return err_set(err, ERR_LIMIT, "'%s' has more than %d items", name, LIMIT_FINDINGS);
-	for (size_t i = 0; i < length; i++) {
-		struct json_object *item = json_object_array_get_idx(value, i);
-		if (!json_object_is_type(item, json_type_string) ||
-			json_object_get_string_len(item) > NAME_BYTES * 4)
-			return err_set(err, ERR_INVALID, "'%s' has an item that is no name", name);
-	}
-	return 0;
-}
-
 static int check_texts(struct json_object *value, const struct member *member, struct err *err)
 {
 	if (!json_object_is_type(value, json_type_array))
@@ -197,8 +179,6 @@ static int check_shape(struct json_object *value, const struct member *member, s
 	case SHAPE_FINDINGS:
 		return check_list(value, member->name, LIMIT_FINDINGS, finding_shape,
 			COUNT_OF(finding_shape), err);
-	case SHAPE_NAMES:
-		return check_names(value, member->name, err);
 	case SHAPE_TEXTS:
 		return check_texts(value, member, err);
 	case SHAPE_TEXT:

@@ -60,7 +60,6 @@ enum audit_mode {
 
 extern const char *const store_mode_names[STORE_MODE_COUNT + 1];
 extern const char *const audit_mode_names[AUDIT_MODE_COUNT + 1];
-
 /* What the guard does about code before and while it runs. */
 enum profile {
 	PROFILE_STRICT = 0, /* only what its lists allow */
@@ -121,7 +120,6 @@ struct spec {
 	int64_t store_days;
 	int audit; /* enum audit_mode */
 	int64_t audit_size;
-
 	/* the guard */
 	int profile;                  /* enum profile */
 	bool block_imports;           /* what the profile warns of is blocked */

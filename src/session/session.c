@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "engine/engine.h"
+#include "guard/guard.h"
 #include "loan/loan.h"
 #include "model/limits.h"
 #include "session/parts.h"
@@ -202,6 +203,10 @@ static int check_spec(struct spec *spec, struct err *err)
 		return err_set(err, ERR_INVALID,
 			"a new session executes nothing yet: code, arguments, --stdin, --out and "
 			"--spill belong to hotcell session exec");
+	if (guard_is_binding(spec))
+		return err_set(err, ERR_INVALID,
+			"a session is not held to the guard: --profile strict and what blocks "
+			"imports belong to hotcell run");
 	spec->code = xstrdup(""); /* something must be run for a spec to be sound */
 	int r = spec_check(spec, err);
 	free(take_ptr(&spec->code));
