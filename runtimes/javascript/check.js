@@ -14,6 +14,7 @@ const { builtinModules } = require('module');
 
 const FINDINGS_MAX = 256;
 const TEXT_MAX = 400;
+const NOTED_MAX = 4096; /* places are counted in bytes, which takes time in long lines */
 
 /* rule -> how grave in `standard` and in `strict` */
 const RULES = {
@@ -183,6 +184,7 @@ class Check {
 		this.policy = policy;
 		this.isStrict = policy.profile === 'strict';
 		this.findings = [];
+		this.noted = { block: 0, warn: 0, info: 0 };
 		this.imports = new Set();
 		this.starts = [0];
 		for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
@@ -207,8 +209,8 @@ class Check {
 		let severity = RULES[rule][this.isStrict ? 1 : 0];
 		if (rule === 'import-dangerous' && this.policy.block_imports)
 			severity = 'block';
-		if (!severity)
-			return;
+		if (!severity || this.noted[severity]++ >= NOTED_MAX)
+			return; /* of each: what is grave must not drown in what is not */
 		const [line, column] = this.place(token.at);
 		const made = { rule, severity, line, column, reason: reason.slice(0, TEXT_MAX) };
 		if (module)

@@ -42,10 +42,8 @@ PRAGMAS = {"writable_schema": "lets the schema be overwritten", "trusted_schema"
 class Statement:
     def __init__(self):
         self.words = []  # (upper case, line, column), marks among them
+        self.is_trigger = False
         self.depth = 0  # BEGIN … END of a trigger, CASE … END in it
-
-    def has(self, *words):
-        return any(word in words for word, _, _ in self.words)
 
 
 def dot_lines(text):
@@ -67,10 +65,11 @@ def statements(text):
             current = Statement()
         elif kind == "word":
             word = value.upper()
-            is_trigger = current.has("TRIGGER") and current.words[0][0] == "CREATE"
-            if is_trigger and word in ("BEGIN", "CASE"):
+            if word == "TRIGGER" and 0 < len(current.words) < 3:  # CREATE TEMP TRIGGER
+                current.is_trigger = current.words[0][0] == "CREATE"
+            if current.is_trigger and word in ("BEGIN", "CASE"):
                 current.depth += 1
-            elif is_trigger and word == "END" and current.depth:
+            elif current.is_trigger and word == "END" and current.depth:
                 current.depth -= 1
             current.words.append((word, line, column))
         elif kind in ("mark", "name", "text", "number"):
