@@ -4,7 +4,6 @@
     batch.py reports             both reports of each program, in `standard` and in `strict`
     batch.py fuzz FIRST COUNT    so many mutated programs
 """
-import dis
 import json
 import random
 import re
@@ -112,7 +111,7 @@ def one(source):
     if brief is not None:
         wanted = {key_of(item) for item in whole if item["severity"] != "info"}
         found = {key_of(item) for item in brief}
-        dropped = {key for key in wanted - found if key[2] and not is_used(code, key[2])}
+        dropped = {key for key in wanted - found if key[1] not in compiled_lines(code)}
         if found != wanted - dropped:
             return "the short road found %s, the long one %s" % (found, wanted)
     if not any(item["severity"] == "block" for item in held):
@@ -127,16 +126,14 @@ def key_of(item):
     return item["rule"], item["line"], item.get("module")
 
 
-def is_used(code, module):
-    """Whether an import is still there: the compiler leaves out what can never run."""
-    stack = [code]
+def compiled_lines(code):
+    """The lines that are still there: the compiler leaves out what can never run."""
+    found, stack = set(), [code]
     while stack:
         code = stack.pop()
-        if any(item.opname == "IMPORT_NAME" and item.argval.partition(".")[0] == module
-               for item in dis.get_instructions(code)):
-            return True
+        found.update(line for _, _, line in code.co_lines())
         stack.extend(const for const in code.co_consts if type(const) is type(code))
-    return False
+    return found
 
 
 def fuzz(first, count):
