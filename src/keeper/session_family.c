@@ -17,6 +17,8 @@
 #include "keeper/session.h"
 #include "keeper/watch.h"
 
+enum { ANCESTORS_MAX = 4 };
+
 /* ---- runners ----------------------------------------------------------------------------------
  */
 
@@ -105,21 +107,41 @@ static long last_number(const char *text, const char *key)
 	return number;
 }
 
-/* The kernel says who spoke, but by the time we look the number may be another's. Whose parent is
+static int read_status(pid_t pid, long *ret_parent, long *ret_number)
+{
+	char path[64];
+	char text[4096];
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (io_read_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return -ESRCH;
+	*ret_parent = last_number(text, "\nPPid:");
+	*ret_number = last_number(text, "\nNSpid:");
+	return 0;
+}
+
+/* A copy is init's child, or where it could not be made so a child of what it is a copy of. */
+static bool descends_from(long parent, pid_t init_pid)
+{
+	long number = 0;
+	for (int i = 0; i < ANCESTORS_MAX && parent != init_pid; i++)
+		if (parent <= 1 || read_status((pid_t)parent, &parent, &number) < 0)
+			return false;
+	return parent == init_pid;
+}
+
+/* The kernel says who spoke, but by the time we look the number may be another's. Who descends from
  * the cell's init belongs to the cell, and one that lives after we looked is the one we looked at.
  */
 int runner_meet(struct runner *runner, pid_t pid)
 {
-	char path[64];
-	char text[4096];
+	long parent = 0;
+	long number = 0;
 	auto_fd int pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0)
 		return -errno;
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (io_read_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+	if (read_status(pid, &parent, &number) < 0)
 		return -ESRCH;
-	long number = last_number(text, "\nNSpid:");
-	if (last_number(text, "\nPPid:") != runner->family->init_pid || number < 2)
+	if (number < 2 || !descends_from(parent, runner->family->init_pid))
 		return -EPERM;
 	runner->number = (int32_t)number;
 	enlist(runner);
