@@ -107,14 +107,6 @@ static struct json_object *finding_to_json(const struct guard_finding *finding)
 	return json;
 }
 
-static struct json_object *strings_to_json(const struct strings *strings)
-{
-	struct json_object *json = json_object_new_array();
-	for (size_t i = 0; i < strings->count; i++)
-		(void)json_object_array_add(json, json_new_string(strings->items[i]));
-	return json;
-}
-
 char *guard_report_to_json(const struct guard_report *report, const struct spec *spec,
 	const char *language, const char *file, const enum autorun *autorun,
 	const struct strings *reasons, bool is_pretty)

@@ -8,15 +8,6 @@
 #include "base/own.h"
 #include "keeper/terms.h"
 
-static int refuse(const struct loan_message *message, struct err *err)
-{
-	enum err_code code = message->number > ERR_NONE && message->number < ERR_CODE_COUNT
-				     ? (enum err_code)message->number
-				     : ERR_BROKEN;
-	return err_set(err, code, "%.*s", (int)(sizeof(err->text) - 1),
-		message->len > 0 ? message->text : "the daemon refused to lend a cell");
-}
-
 /* One answer. 1: granted, 0: nobody lends any more, -1: refused; 2: there is more to come. */
 static int take_answer(struct loan_message *message, const struct policy *policy,
 	const struct borrower *borrower, struct keeper **ret_keeper, struct err *err)
@@ -29,7 +20,7 @@ static int take_answer(struct loan_message *message, const struct policy *policy
 	case LOAN_GRANTED:
 		return terms_take(message, policy, ret_keeper, err) < 0 ? -1 : 1;
 	case LOAN_REFUSED:
-		return refuse(message, err);
+		return loan_refusal(message, err);
 	default:
 		return err_set(err, ERR_BROKEN, "the daemon's answer makes no sense");
 	}

@@ -358,22 +358,14 @@ int cell_start_session(struct cell *cell, const struct strings *argv, const stru
 	return r;
 }
 
-static struct json_object *list_of(const struct strings *strings)
-{
-	struct json_object *list = json_object_new_array();
-	for (size_t i = 0; i < strings->count; i++)
-		(void)json_object_array_add(list, json_new_string(strings->items[i]));
-	return list;
-}
-
 int cell_send_job(struct cell *cell, struct err *err)
 {
 	auto_json struct json_object *message = json_object_new_object();
 	struct json_object *run = json_object_new_object();
 	struct strings env = { 0 };
 	fill_env(&cell->task->spec->env, &env);
-	json_put(run, "argv", list_of(cell->task->own_argv));
-	json_put(run, "env", list_of(&env));
+	json_put(run, "argv", strings_to_json(cell->task->own_argv));
+	json_put(run, "env", strings_to_json(&env));
 	json_put(run, "cwd", json_new_string(HOME));
 	json_put(message, "run", run);
 	if (cell->task->policy)

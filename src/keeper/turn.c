@@ -91,14 +91,6 @@ void turn_say(struct cell *cell)
 /* ---- asking -----------------------------------------------------------------------------------
  */
 
-static int refuse(const struct loan_message *message, struct err *err)
-{
-	enum err_code code = message->number > ERR_NONE && message->number < ERR_CODE_COUNT
-				     ? (enum err_code)message->number
-				     : ERR_BROKEN;
-	return err_set(err, code, "%.*s", (int)(sizeof(err->text) - 1), message->text);
-}
-
 static int ask(struct cell *cell, const struct turn_wish *wish, struct err *err)
 {
 	int r = loan_send(cell->turn->fd, LOAN_SESSION, 0, wish->ask, strlen(wish->ask),
@@ -114,7 +106,7 @@ static int take_grant(struct cell *cell, const struct turn_wish *wish, struct lo
 	const char *words = NULL;
 	size_t len = 0;
 	if (message->kind == LOAN_REFUSED)
-		return refuse(message, err);
+		return loan_refusal(message, err);
 	if (message->kind != LOAN_GRANTED)
 		return err_set(err, ERR_BROKEN, "the keeper's answer makes no sense");
 	TRY(terms_take_turn(message, cell, &words, &len, err));

@@ -85,6 +85,15 @@ void loan_message_done(struct loan_message *message)
 	*message = (struct loan_message){ 0 };
 }
 
+int loan_refusal(const struct loan_message *message, struct err *err)
+{
+	enum err_code code = message->number > ERR_NONE && message->number < ERR_CODE_COUNT
+				     ? (enum err_code)message->number
+				     : ERR_BROKEN;
+	return err_set(err, code, "%.*s", (int)(sizeof(err->text) - 1),
+		message->len > 0 ? message->text : "the daemon refused");
+}
+
 void loan_socket_path(char *path, size_t size)
 {
 	const char *given = getenv("HOTCELL_SOCKET");

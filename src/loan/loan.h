@@ -70,6 +70,9 @@ int loan_parse(const void *packet, size_t len, struct loan_message *message);
 int loan_receive(int sock, struct loan_message *message);
 void loan_message_done(struct loan_message *message);
 
+/* What a LOAN_REFUSED says. Returns -1. */
+int loan_refusal(const struct loan_message *message, struct err *err);
+
 /* Where the daemon listens: HOTCELL_SOCKET, else a path in a directory of this user alone. */
 void loan_socket_path(char *path, size_t size);
 

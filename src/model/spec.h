@@ -12,6 +12,8 @@
 
 #include "base/err.h"
 
+struct json_object;
+
 struct strings {
 	char **items; /* owned, NULL-terminated once non-empty */
 	size_t count;
@@ -205,6 +207,9 @@ char *spec_file_target(const struct pair *file);
 /* What an entry of outs looks for, relative to /home/user, or to /tmp when *ret_is_tmp. Owned by
  * the caller; NULL when spec_check() refuses it. */
 char *spec_out_pattern(const struct pair *out, bool *ret_is_tmp);
+
+/* A list as an array (owned by the caller). */
+struct json_object *strings_to_json(const struct strings *list);
 
 void strings_add(struct strings *list, const char *text);
 void strings_done(struct strings *list);

@@ -191,3 +191,11 @@ int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *
 	}
 	return 0;
 }
+
+struct json_object *strings_to_json(const struct strings *list)
+{
+	struct json_object *array = json_object_new_array();
+	for (size_t i = 0; i < list->count; i++)
+		(void)json_object_array_add(array, json_new_string(list->items[i]));
+	return array;
+}

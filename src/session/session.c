@@ -74,19 +74,12 @@ static int send_request(int conn_fd, struct json_object *request, struct err *er
 	return r < 0 ? err_sys(err, -r, "ask the daemon") : 0;
 }
 
-static int refuse(const struct loan_message *message, struct err *err)
-{
-	bool is_code = message->number > ERR_NONE && message->number < ERR_CODE_COUNT;
-	return err_set(err, is_code ? (enum err_code)message->number : ERR_BROKEN, "%.*s",
-		(int)(sizeof(err->text) - 1), message->text);
-}
-
 /* `ret_fd`: the descriptor that came with it, -1 when none did; NULL: none is wanted. */
 static int take_answer(
 	struct loan_message *message, struct json_object **ret_answer, int *ret_fd, struct err *err)
 {
 	if (message->kind == LOAN_REFUSED)
-		return refuse(message, err);
+		return loan_refusal(message, err);
 	if (message->kind != LOAN_SESSION)
 		return err_set(err, ERR_BROKEN, "the daemon's answer makes no sense");
 	TRY(json_read(message->text, message->len, ANSWER_BYTES, ANSWER_DEPTH, ret_answer, err));
@@ -213,14 +206,6 @@ static int check_spec(struct spec *spec, struct err *err)
 	return r;
 }
 
-static struct json_object *list_of(const struct strings *strings)
-{
-	struct json_object *list = json_object_new_array();
-	for (size_t i = 0; i < strings->count; i++)
-		(void)json_object_array_add(list, json_new_string(strings->items[i]));
-	return list;
-}
-
 /* "NAME" alone is taken from our own environment, when it is there. */
 static struct json_object *list_variables(const struct strings *given)
 {
@@ -234,7 +219,7 @@ static struct json_object *list_variables(const struct strings *given)
 			strings_add(&whole, variable);
 		}
 	}
-	struct json_object *list = list_of(&whole);
+	struct json_object *list = strings_to_json(&whole);
 	strings_done(&whole);
 	return list;
 }
@@ -248,7 +233,7 @@ static struct json_object *write_request(const struct spec *spec,
 	json_put(json, "policy", json_new_string(session->policy));
 	json_put(json, "language", json_new_string(session->language));
 	json_put(json, "points", json_new_string(session->points ? session->points : "files"));
-	json_put(json, "argv", list_of(&session->argv));
+	json_put(json, "argv", strings_to_json(&session->argv));
 	json_put(json, "env", list_variables(&spec->env));
 	json_put(json, "limits", spec_limits_to_json(spec));
 	json_put(json, "idle", json_object_new_int64(wish->idle_s));

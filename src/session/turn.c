@@ -54,12 +54,8 @@ static struct json_object *write_execute(const struct session_turn *turn)
 	json_put(execute, "code", json_new_text(turn->code, turn->code_len));
 	if (turn->name)
 		json_put(execute, "name", json_new_string(turn->name));
-	if (turn->env && turn->env->count > 0) {
-		struct json_object *env = json_object_new_array();
-		for (size_t i = 0; i < turn->env->count; i++)
-			(void)json_object_array_add(env, json_new_string(turn->env->items[i]));
-		json_put(execute, "env", env);
-	}
+	if (turn->env && turn->env->count > 0)
+		json_put(execute, "env", strings_to_json(turn->env));
 	if (turn->input)
 		json_put(execute, "accepts_input", json_object_new_boolean(true));
 	if (turn->reloads)
