@@ -15,11 +15,12 @@
 static const struct dialect dialects[] = {
 	{
 		.program = "bash",
-		.init = "PS1= PS2=; set +o history +H\n"
+		.init = "PS1= PS2=; set +o history\n"
 			"__hotcell_begin() { builtin printf s >/proc/%1$d/fd/%2$d; return $1; }\n"
 			"__hotcell_end() { builtin printf 'e%%s %%s %%s\\n' $1 $2 $3 >/proc/%1$d/fd/%2$d; }\n",
 		.has_escapes = true,
 		.check = { "/usr/bin/bash", "-O", "extglob", "-n" },
+		.open = "unexpected EOF while looking for",
 		.commands = "compgen -A command -- \"$__hotcell\"; case $__hotcell in */*) compgen -f -- \"$__hotcell\";; esac",
 		.variables = "compgen -v -- \"$__hotcell\"",
 		.files = "compgen -f -- \"$__hotcell\" | while IFS= read -r f; do "
@@ -35,6 +36,7 @@ static const struct dialect dialects[] = {
 			"__hotcell_end() { builtin printf 'e%%s %%s %%s\\n' $1 $2 $3 >/proc/%1$d/fd/%2$d; }\n",
 		.has_escapes = true,
 		.check = { "/usr/bin/zsh", "-f", "-n" },
+		.open = "unmatched ",
 		.commands = "print -rl -- ${(M)${(k)commands}:#$__hotcell*} ${(M)${(k)functions}:#$__hotcell*} "
 			    "${(M)${(k)aliases}:#$__hotcell*} ${(M)${(k)builtins}:#$__hotcell*} "
 			    "${(M)${(k)reswords}:#$__hotcell*}; case $__hotcell in */*) print -rl -- $__hotcell*(N);; esac",
@@ -51,6 +53,7 @@ static const struct dialect dialects[] = {
 			"__hotcell_begin() { command printf s >/proc/%1$d/fd/%2$d; return $1; }\n"
 			"__hotcell_end() { command printf 'e%%s %%s %%s\\n' $1 $2 $3 >/proc/%1$d/fd/%2$d; }\n",
 		.check = { "/usr/bin/sh", "-n" },
+		.open = "Unterminated ",
 		.commands = "IFS=:; for d in $PATH; do for f in \"$d/$__hotcell\"*; do "
 			    "[ -x \"$f\" ] && echo \"${f##*/}\"; done; done",
 		.variables = "set | sed -n 's/^\\([A-Za-z_][A-Za-z_0-9]*\\)=.*/\\1/p' | grep -- \"^$__hotcell\"",

@@ -12,6 +12,8 @@ struct dialect {
 	bool has_escapes;     /* it knows $'…' */
 	const char *check[4]; /* reads code without running it; the file follows */
 
+	const char *open; /* what its complaint about an open quote has in it */
+
 	/* Asked in a subshell, with $__hotcell as what it is about: lines of text. */
 	const char *commands;
 	const char *variables;

@@ -152,7 +152,8 @@ static void execute(struct relay *relay, struct json_object *request)
 {
 	struct shell *shell = relay->state;
 	const char *code = text_of(request, "code");
-	auto_free char *text = xasprintf("%s%s", prefix_of(shell), code);
+	/* a backslash at its end must not reach for what follows */
+	auto_free char *text = xasprintf("%s%s\n", prefix_of(shell), code);
 	relay->executions++;
 	shell->has_errexit = strstr(code, "set -e") || strstr(code, "errexit");
 	export_all(shell, json_object_object_get(request, "env"));
@@ -283,6 +284,8 @@ static const char *state_of(const struct dialect *dialect, const char *code)
 	bool is_good = is_whole(dialect, fd, &said);
 	if (is_good && !strstr(code, "<<"))
 		return "complete";
+	if (strstr(buf_text(&said), dialect->open))
+		return "incomplete";
 	(void)io_write(fd, wrong, strlen(wrong));
 	bool is_more_good = is_whole(dialect, fd, &said_more);
 	if (is_good)
@@ -492,9 +495,13 @@ static void hear_report(struct relay *relay)
 	ssize_t n = read(shell->report_read, part, sizeof(part));
 	for (ssize_t i = 0; i < n; i++) {
 		if (shell->said.len == 0 && part[i] == 's') {
-			/* its end is told by a line of its own, read only when the code is done */
-			if (!shell->is_running)
+			/* its end is told by a line of its own, read only when the code is done;
+			 * twice, in case that the code has left the shell in the middle of
+			 * something */
+			if (!shell->is_running) {
 				feed_end(relay);
+				feed_end(relay);
+			}
 			shell->is_running = true;
 		} else if (part[i] != '\n') {
 			if (buf_append(&shell->said, &part[i], 1) < 0)
