@@ -295,8 +295,9 @@ function explain(error, cell) {
 			error.stack = cleanStack(error.stack);
 		}
 		text = util.inspect(error, { showProxy: true });
-		if (/^\[[^]*\]$/.test(text))
-			text = text.slice(1, -1);
+		/* brackets stand for the frames that are not there */
+		if (text.startsWith(`[${error.stack}]`))
+			text = error.stack + text.slice(error.stack.length + 2);
 	} else {
 		text = util.inspect(error, { showProxy: true });
 	}
@@ -305,7 +306,7 @@ function explain(error, cell) {
 		if (isMatched || !/^\[?([A-Z][a-z0-9_]*)*Error/.test(line))
 			return line;
 		isMatched = true;
-		return line.length <= 80 ? `Uncaught ${line}` : `Uncaught:\n${line}`;
+		return line.replace(/ \{\n$/, '\n').length <= 80 ? `Uncaught ${line}` : `Uncaught:\n${line}`;
 	});
 	text = lines.join('');
 	if (!isMatched)

@@ -172,38 +172,71 @@ def bash_replays(person):
 
 # ---- JavaScript ----------------------------------------------------------------------------------
 
-FAILED = "Failed to load: /END"
-REASONS_NODE = (
-    (r"^(?:const|let|class|function\*?) |, name\b", "may be declared anew"),
-    (r"^import\b", "import is understood"),
-    (r"^(?:try|if|switch|while|do|for|label)\b", "the value of a statement"),
-    (r"process\.(argv|nextTick)|queueMicrotask|REPL", "speaks of the prompt itself"),
-)
+PROMPTS = re.compile(r"^(?:> |\.\.\. )+", re.M)
+def why_node(step, plain, earlier):
+    """Why a session may say something else than the prompt."""
+    if "has already been declared" in plain[0]:
+        return "may be declared anew"
+    if plain[0].endswith("... > "):
+        return "a prompt waits for more"
+    if "nextTick" in step + earlier or "queueMicrotask" in step + earlier:
+        return "belongs to the turn, where a prompt is ahead of it"
+    return "differs"
 
 
 def still_node(text):
-    lines = [line for line in text.split("\n") if not re.match(r" +at ", line)]
+    # a warning comes when node finds the time
+    lines = [line for line in text.split("\n")
+             if not re.match(r" +at |\(node:\d+\) .*Warning:|\(Use `node --trace", line)]
     text = "\n".join(lines)
     text = re.sub(r"REPL\d+|<cell \d+>", "~", text)
     text = re.sub(r"(async_id_symbol\)\]: )\d+", r"\1N", text)
+    text = re.sub(r" ?\{$", "", text, flags=re.M)  # behind the last frame, or behind the message
     return sorted(line.strip() for line in text.split("\n") if line.strip())
 
 
 def said_by_node(plain):
     """Without the prompts, and without the word for nothing."""
-    out = re.sub(r"^(?:> |\.\.\. )+", "", plain[0].split(FAILED)[0], flags=re.M)
+    out = PROMPTS.sub("", plain[0])
     return re.sub(r"(^|\n)undefined\n*$", r"\1", out) + plain[1]
 
 
-def documented_steps():
-    """Whole statements of the examples of Node's documentation, a block after the other."""
+DECLARES = re.compile(r"^(?:const|let|class|function\*?) (?:\{ ?)?(\w+)")
+UNFIT_NODE = re.compile(r"\.time|import\(|process\.|await|\bname\b|listen|connect|createSocket|Worker|spawn|"
+                        r"exec|console\.(dir|trace)|[Dd]ate|now\(|random|uuid|memoryUsage|cpus|resourceUsage|"
+                        r"allocUnsafe|\bbuf\w*\b")
+
+
+def documented_steps(known):
+    """Single statements of the examples of Node's documentation; a name is declared once."""
     steps = []
+    declared = {match[1] for match in map(DECLARES.match, known) if match}
     for path in sorted(glob.glob("/usr/share/doc/nodejs/api/*.md*")):
         with open(path, encoding="utf-8", errors="replace") as file:
-            for block in re.findall(r"```js\n(.*?)```", file.read(), re.S):
-                steps += [line for line in block.splitlines()
-                          if re.match(r"(?:const|console|path|util|url)\b.*;$", line)]
-    return steps[:200]
+            blocks = re.findall(r"```(?:js|cjs)\n(.*?)```", file.read(), re.S)
+        for line in (line for block in blocks for line in block.splitlines()):
+            match = DECLARES.match(line)
+            if not re.match(r"(?:const|console|path|util|url|buf|assert)\b.*;$", line) or UNFIT_NODE.search(line) \
+                    or match and match[1] in declared:
+                continue
+            if match:
+                declared.add(match[1])
+            steps.append(line)
+    return steps[:250]
+
+
+def ask_node(prompt, text):
+    """One prompt comes for each line."""
+    wanted = text.count("\n")
+
+    def is_over(out, _):
+        return sum(len(match[0].replace("... ", "> ")) // 2 for match in PROMPTS.finditer(out.decode())) >= wanted
+
+    prompt.say(text)
+    out, err = prompt.hear(is_over)
+    while select.select([prompt.process.stderr], [], [], 0)[0]:
+        err += os.read(prompt.process.stderr.fileno(), 65536).decode()
+    return out, err
 
 
 def replay_node(person, steps, folder):
@@ -214,17 +247,17 @@ def replay_node(person, steps, folder):
     prompt = Prompt(["/usr/bin/node", "-i"], folder, env)
     found = []
     try:
+        prompt.hear(lambda out, _: out.endswith(b"> "))  # its greeting
+        earlier = ""
         for step in steps:
-            prompt.say(f"{step}\n.break\n.load /END\n")
-            plain = prompt.hear(lambda out, err: FAILED.encode() in out)
-            time_left = select.select([prompt.process.stderr], [], [], 0)[0]
-            late = os.read(prompt.process.stderr.fileno(), 65536).decode() if time_left else ""
-            plain = (plain[0], plain[1] + late)
+            plain = ask_node(prompt, step + "\n")
+            if plain[0].endswith("... "):
+                plain = tuple(map("".join, zip(plain, ask_node(prompt, ".break\n"))))
             turn = session.run(step)
             own = turn.out.decode() + turn.err.decode() + (f"\n{turn.value}" if turn.value else "")
             same = still_node(said_by_node(plain)) == still_node(own)
-            why = None if same else next(
-                (reason for pattern, reason in REASONS_NODE if re.search(pattern, step)), "differs")
+            why = None if same else why_node(step, plain, earlier)
+            earlier = step
             found.append(why)
             if why:
                 show(f"node ({why})", step, plain, turn)
@@ -237,5 +270,6 @@ def replay_node(person, steps, folder):
 @claim("javascript session: steps of ordinary work say what node's own prompt says", ONE)
 def node_replays(person):
     os.makedirs(person.path("home"), exist_ok=True)
-    steps = read_steps("javascript.txt") + documented_steps()
+    steps = read_steps("javascript.txt")
+    steps += documented_steps(steps)
     count(replay_node(person, steps, person.path("work")), "node")
