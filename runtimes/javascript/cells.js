@@ -3,8 +3,7 @@
 /*
  * A cell is the code of one turn. V8 runs it in the mode it has for prompts: `await` at the top
  * level, `let`, `const` and `class` that later cells see and may declare anew. That mode is reached
- * through the inspector, whose evaluation is called from a script of `vm`, which an interrupt ends
- * and leaves everything else as it was.
+ * through the inspector.
  *
  * `import` is put in other words, since V8 has no loader there: a function of the same length, so
  * that every position stays what it is.
@@ -179,14 +178,8 @@ function open() {
 		typescript.hook();
 }
 
-function evaluate(cell, done) {
-	const run = () => session.post('Runtime.evaluate',
-		{ expression: `${cell.text}\n//# sourceURL=${cell.id}`, replMode: true, silent: true, objectGroup: cell.id }, done);
-	const place = Object.getPrototypeOf(async function* () {});
-	Object.defineProperty(place, 'run', { configurable: true, value: run });
-	const script = new vm.Script('(async function* () {}).run()');
-	script.runInThisContext({ breakOnSigint: true });
-}
+const evaluate = (cell, done) => session.post('Runtime.evaluate',
+	{ expression: `${cell.text}\n//# sourceURL=${cell.id}`, replMode: true, silent: true, objectGroup: cell.id }, done);
 
 /* What became of it: { value }, { error } or { isInterrupted }. */
 function run(code, name, begin) {
@@ -198,25 +191,18 @@ function run(code, name, begin) {
 		} catch (error) {
 			return resolve({ error }); /* what esbuild does not understand */
 		}
-		try {
-			evaluate(cell, (error, answer) => {
-				if (error)
-					return resolve({ isInterrupted: true });
-				const { result, exceptionDetails } = answer;
-				const remote = exceptionDetails ? exceptionDetails.exception : result;
-				const value = unbox(remote, valueOf(remote));
-				session.post('Runtime.releaseObjectGroup', { objectGroup: cell.id });
-				if (!exceptionDetails)
-					return resolve({ value });
-				cell.details = exceptionDetails;
-				resolve({ error: value });
-			});
-		} catch (error) {
-			if (error?.code !== 'ERR_SCRIPT_EXECUTION_INTERRUPTED')
-				return resolve({ error });
-			/* V8 forgets what was about to run when it is stopped: come back later */
-			setImmediate(resolve, { isInterrupted: true });
-		}
+		evaluate(cell, (error, answer) => {
+			if (error)
+				return resolve({ isInterrupted: true });
+			const { result, exceptionDetails } = answer;
+			const remote = exceptionDetails ? exceptionDetails.exception : result;
+			const value = unbox(remote, valueOf(remote));
+			session.post('Runtime.releaseObjectGroup', { objectGroup: cell.id });
+			if (!exceptionDetails)
+				return resolve({ value });
+			cell.details = exceptionDetails;
+			resolve({ error: value });
+		});
 	});
 }
 

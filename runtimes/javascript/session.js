@@ -20,6 +20,8 @@ const ask = require('./ask');
 const CHANNEL = 3;
 const FRAME_MAX = 8 << 20;
 const INTERRUPTED = 130;
+const FULL_MS = 2;
+const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 const { writeSync } = fs;
 const send = (message) => report.send(message, (bytes, at) => writeSync(CHANNEL, bytes, at, bytes.length - at));
@@ -67,11 +69,14 @@ class Output extends Writable {
 	}
 
 	_write(data, encoding, done) {
-		try {
-			for (let at = 0; at < data.length;)
+		for (let at = 0; at < data.length;) {
+			try {
 				at += writeSync(this.fd, data, at);
-		} catch (error) {
-			return done(error);
+			} catch (error) {
+				if (error.code !== 'EAGAIN')
+					return done(error);
+				Atomics.wait(nothing, 0, 0, FULL_MS); /* somebody has made the pipe so */
+			}
 		}
 		done();
 	}
@@ -128,7 +133,7 @@ Object.defineProperty(process, 'stdin', {
 
 const state = {
 	server: null,
-	turn: null, /* { isOn, interrupt } */
+	turn: null,
 	executions: 0,
 };
 
@@ -148,18 +153,17 @@ function lookAt(error, cell) {
 	}
 }
 
-function finish(turn, exitCode, isInterrupted) {
-	if (turn !== state.turn)
+/* Rejections nobody handles are told before the end is, and an interrupt that has just come. */
+function finish(turn, exitCode) {
+	if (turn !== state.turn || turn.isOver)
 		return;
+	turn.isOver = true;
 	dropInput();
-	/* Rejections nobody handles are told before the end is. */
-	setImmediate(() => {
-		if (turn !== state.turn)
-			return;
+	setImmediate(() => setImmediate(() => {
 		state.turn = null;
-		send({ event: 'done', exit_code: turn.hasFailed && exitCode === 0 ? 1 : exitCode,
-			execution_count: state.executions, interrupted: isInterrupted });
-	});
+		const code = turn.isInterrupted ? INTERRUPTED : turn.hasFailed && exitCode === 0 ? 1 : exitCode;
+		send({ event: 'done', exit_code: code, execution_count: state.executions, interrupted: Boolean(turn.isInterrupted) });
+	}));
 }
 
 function fail(turn, error) {
@@ -171,11 +175,14 @@ function fail(turn, error) {
 	turn.hasFailed = true;
 }
 
-function interrupted(turn) {
+function interrupt(turn) {
+	turn.isInterrupted = true;
+	if (turn.isOver)
+		return;
 	renewOutput();
 	process.stderr.write('Uncaught Error: interrupted\n');
 	send({ event: 'error', kind: 'runtime', name: 'Interrupted', value: 'the code was interrupted', traceback: [] });
-	finish(turn, INTERRUPTED, true);
+	finish(turn, INTERRUPTED);
 }
 
 function tellValue(value) {
@@ -196,19 +203,16 @@ async function execute(turn, { code, name, env }) {
 		if (at > 0)
 			process.env[item.slice(0, at)] = item.slice(at + 1);
 	}
-	turn.interrupt = () => interrupted(turn);
 	const ended = await cells.run(String(code ?? ''), name, (cell) => {
 		turn.cell = cell;
 	});
-	if (turn !== state.turn || turn.isOver)
+	if (turn !== state.turn || turn.isOver || ended.isInterrupted)
 		return;
-	if (ended.isInterrupted)
-		return interrupted(turn);
 	if ('error' in ended)
 		fail(turn, ended.error);
 	else
 		tellValue(ended.value);
-	finish(turn, 0, false);
+	finish(turn, 0);
 }
 
 async function answer(turn, kind, request) {
@@ -217,7 +221,7 @@ async function answer(turn, kind, request) {
 	} catch (error) {
 		send(ask.nothing(kind, request, error));
 	}
-	finish(turn, 0, false);
+	finish(turn, 0);
 }
 
 const KINDS = ['complete', 'inspect', 'is_complete'];
@@ -225,7 +229,7 @@ const KINDS = ['complete', 'inspect', 'is_complete'];
 function take(message) {
 	if ('turn' in message) {
 		takeInput(message.stdin);
-		state.turn = { interrupt: null };
+		state.turn = {};
 		return;
 	}
 	const turn = state.turn;
@@ -238,7 +242,7 @@ function take(message) {
 	else if (kind)
 		answer(turn, kind, message[kind]);
 	else
-		finish(turn, 1, false);
+		finish(turn, 1);
 }
 
 /* An error of something that runs on by itself ends the turn it happens in. */
@@ -247,8 +251,27 @@ function uncaught(error) {
 	if (!turn)
 		return showError(error, null);
 	fail(turn, error);
-	turn.isOver = true;
-	finish(turn, 1, false);
+	finish(turn, 1);
+}
+
+/* ---- interrupts -------------------------------------------------------------------------------- */
+
+/*
+ * SIGINT is heard here, between two callbacks. Code that gives no callback a chance is ended by a
+ * thread of its own (watch.js), which learns of the interrupt from the relay, waits a moment for us to
+ * have heard of it, and then stops whatever runs: so that we hear of it.
+ */
+const heard = new Int32Array(new SharedArrayBuffer(4));
+
+function watchInterrupts() {
+	const { Worker } = require('worker_threads');
+	process.on('SIGINT', () => {
+		Atomics.store(heard, 0, 1);
+		Atomics.notify(heard, 0);
+		if (state.turn)
+			interrupt(state.turn);
+	});
+	new Worker(`${__dirname}/watch.js`, { workerData: heard, execArgv: [], stdin: false }).unref();
 }
 
 /* ---- the channel ------------------------------------------------------------------------------- */
@@ -281,7 +304,7 @@ function start() {
 	cells.open();
 	addDisplay();
 	process.on('uncaughtException', uncaught);
-	process.on('SIGINT', () => state.turn?.interrupt?.());
+	watchInterrupts();
 	renewOutput();
 	listen();
 	send({ event: 'ready' });

@@ -2,10 +2,12 @@
 /*
  * A child that speaks frames, on its descriptor 3. It says {"event":"ready"} once. A turn begins
  * with
- * {"turn":N,"stdin":PATH}, then come the client's requests as they are; what the child says goes to
- * the client as it is, and {"event":"done",…} is the end of the turn.
+ * {"turn":N,"stdin":PATH}, then come the client's requests
+ * as they are; what the child says goes to the client as it is, and {"event":"done",…} is the end
+ * of the turn.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,22 +16,27 @@
 #include "relay/talk.h"
 #include "wire/json.h"
 
-enum { SMALL_FRAME = 4096, ANSWERS_MAX = 64 << 10, INSIST_EVERY = 5 };
+enum { SMALL_FRAME = 4096, ANSWERS_MAX = 64 << 10, INSIST_EVERY = 15 };
 
 struct framed {
-	int fd; /* owned */
+	int fd;       /* owned */
+	int alarm_fd; /* owned */
 	bool is_closed;
 	struct frames said;
 	struct buf orders; /* for the child, not sent yet */
 };
 
-static int open_framed(struct relay *relay, int *ret_stdin, int *ret_frames)
+static int open_framed(struct relay *relay, int *ret_stdin, int *ret_frames, int *ret_alarm)
 {
-	int ends[2];
+	int ends[2], pipe[2];
 	struct framed *framed = xcalloc(1, sizeof(*framed));
 	*ret_stdin = -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ||
+		pipe2(pipe, O_CLOEXEC) < 0)
 		return -1;
+	*ret_alarm = pipe[0];
+	framed->alarm_fd = pipe[1];
+	(void)fcntl(framed->alarm_fd, F_SETFL, O_NONBLOCK);
 	framed->fd = ends[0];
 	*ret_frames = ends[1];
 	frames_init(&framed->said, RELAY_FRAME_MAX);
@@ -156,18 +163,20 @@ static bool ready_framed(struct relay *relay)
 	return framed->orders.len == 0;
 }
 
-/* To the whole group, as a terminal has it. */
+/* A signal to the whole group, as a terminal has it, and a byte for the thread that watches whether
+ * the child comes to hear of it. */
 static void interrupt_framed(struct relay *relay)
 {
+	const struct framed *framed = relay->state;
+	(void)write(framed->alarm_fd, "i", 1);
 	(void)kill(-relay->pid, SIGINT);
 }
 
-/* While node changes who hears of signals, one may get lost; hearing of it twice does no harm. */
 static void insist_framed(struct relay *relay, bool is_last)
 {
 	(void)is_last;
 	if (relay->turn.insisted % INSIST_EVERY == 0)
-		(void)kill(relay->pid, SIGINT);
+		interrupt_framed(relay);
 }
 
 static const char *explain_framed(struct relay *relay, bool is_signal)

@@ -68,11 +68,11 @@ static void feed_end(struct relay *relay)
 		(long long)relay->turn.number);
 }
 
-static int open_shell(struct relay *relay, int *ret_stdin, int *ret_frames)
+static int open_shell(struct relay *relay, int *ret_stdin, int *ret_frames, int *ret_alarm)
 {
 	int commands[2], report[2];
 	struct shell *shell = xcalloc(1, sizeof(*shell));
-	*ret_frames = -1;
+	*ret_frames = *ret_alarm = -1;
 	shell->answer_fd = -1;
 	shell->dialect = dialect_find(relay->program);
 	if (!shell->dialect) {

@@ -63,13 +63,13 @@ static int watch_signals(void)
 
 int start_child(struct relay *relay, char **argv)
 {
-	auto_fd int in = -1, frames = -1, out = -1, complaints = -1;
+	auto_fd int in = -1, frames = -1, alarm_fd = -1, out = -1, complaints = -1;
 	int pipes[2][2];
 	const char *slash = strrchr(argv[0], '/');
 	relay->program = slash ? slash + 1 : argv[0];
 	relay->signal_fd = watch_signals();
-	if (relay->talk->open(relay, &in, &frames) < 0 || pipe2(pipes[0], O_CLOEXEC) < 0 ||
-		pipe2(pipes[1], O_CLOEXEC) < 0) {
+	if (relay->talk->open(relay, &in, &frames, &alarm_fd) < 0 ||
+		pipe2(pipes[0], O_CLOEXEC) < 0 || pipe2(pipes[1], O_CLOEXEC) < 0) {
 		relay_break(
 			relay, "cannot make the pipes of %s: %s", relay->program, strerror(errno));
 		return -1;
@@ -78,7 +78,7 @@ int start_child(struct relay *relay, char **argv)
 	complaints = pipes[1][1];
 	for (size_t i = 0; i < COUNT_OF(relay->flows); i++)
 		relay->flows[i] = (struct flow){ .from = pipes[i][0], .to = -1 };
-	const int fds[] = { in, out, complaints, frames };
+	const int fds[] = { in, out, complaints, frames, alarm_fd };
 	int r = spawn(argv, fds, COUNT_OF(fds), &relay->pid);
 	if (r < 0) {
 		relay_break(relay, "cannot start %s: %s", argv[0], strerror(-r));

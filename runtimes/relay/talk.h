@@ -9,8 +9,9 @@
 enum { TALK_FDS = 2 };
 
 struct talk {
-	/* Descriptors that the child is started with: 0 and 3; -1: none. They are closed after. */
-	int (*open)(struct relay *relay, int *ret_stdin, int *ret_frames);
+	/* Descriptors that the child is started with: 0, 3 and 4; -1: none. They are closed after.
+	 */
+	int (*open)(struct relay *relay, int *ret_stdin, int *ret_frames, int *ret_alarm);
 
 	/* A turn begins; relay->turn.number 0: the child starts. */
 	void (*begin)(struct relay *relay);
