@@ -4,6 +4,7 @@
 const util = require('util');
 const vm = require('vm');
 const cells = require('./cells');
+const prompt = require('./prompt');
 const { scan } = require('./capture');
 
 const MATCHES_MAX = 500;
@@ -14,17 +15,12 @@ const TIMEOUT_MS = 2000;
 const unitsOf = (text, characters) => [...text].slice(0, characters).join('').length;
 const charactersOf = (text, units) => [...text.slice(0, units)].length;
 
-function complete({ code, cursor }, server) {
+async function complete({ code, cursor }) {
 	const before = code.slice(0, unitsOf(code, cursor));
 	const line = before.slice(before.lastIndexOf('\n') + 1);
-	return new Promise((resolve) => {
-		server.complete(line, (error, answer) => {
-			const [found, on] = error ? [[], ''] : answer;
-			const matches = [...new Set(found.filter((match) => match !== ''))].slice(0, MATCHES_MAX);
-			resolve({ event: 'completions', matches, start: charactersOf(before, before.length - (on ?? '').length),
-				end: charactersOf(before, before.length) });
-		});
-	});
+	const [found, on] = prompt.complete(line, await cells.names());
+	return { event: 'completions', matches: found.slice(0, MATCHES_MAX),
+		start: charactersOf(before, before.length - on.length), end: charactersOf(before, before.length) };
 }
 
 /* A name or a chain of them; nothing else is evaluated. */

@@ -181,6 +181,10 @@ function open() {
 const evaluate = (cell, done) => session.post('Runtime.evaluate',
 	{ expression: `${cell.text}\n//# sourceURL=${cell.id}`, replMode: true, silent: true, objectGroup: cell.id }, done);
 
+/* What cells have declared with let, const and class. */
+const names = () => new Promise((resolve) => session.post('Runtime.globalLexicalScopeNames', {},
+	(error, answer) => resolve(error ? [] : answer.names)));
+
 /* What became of it: { value }, { error } or { isInterrupted }. */
 function run(code, name, begin) {
 	return new Promise((resolve) => {
@@ -210,7 +214,7 @@ function run(code, name, begin) {
 
 const PLACE = /hotcell-cell-\d+/g;
 const FRAME = /^ {4}at (?:(.*) \()?(hotcell-cell-\d+):(\d+):(\d+)\)?$/;
-const OURS = /^ {4}at .*(?:node:inspector|node:internal\/|node:vm|\/(?:cells|session)\.js|evalmachine\.<anonymous>)/;
+const BELOW = /^ {4}at .*(?:node:inspector|\/cells\.js)/;
 
 function placeOf(cell, line, column) {
 	const entry = cell.map?.findEntry(line - 1, column - 1);
@@ -233,11 +237,11 @@ function framesOf(stack) {
 /* The stack without what is below the code, in the places of the source. */
 function cleanStack(stack) {
 	const lines = stack.split('\n');
-	const end = lines.findIndex((line) => OURS.test(line) && /node:inspector|cells\.js/.test(line));
+	const end = lines.findIndex((line) => BELOW.test(line));
 	const kept = end < 0 ? lines : lines.slice(0, end);
 	/* the cell's own level has no name; node's prompt leaves it out */
 	const bottom = kept.findLastIndex((line) => /^ {4}at hotcell-cell-\d+:\d+:\d+$/.test(line));
-	const shown = (bottom < 0 ? kept : kept.slice(0, bottom)).filter((line) => !/^ {4}at async (?:node:|.*cells\.js)/.test(line));
+	const shown = (bottom < 0 ? kept : kept.slice(0, bottom)).filter((line) => !line.includes(`${__dirname}/`));
 	return shown.map((line) => {
 		const match = FRAME.exec(line);
 		const cell = match && known.get(match[2]);
@@ -329,4 +333,4 @@ function frameOf(cell, { line, column }, name) {
 		...(source !== undefined && { source: report.clip(source, 4096) }) };
 }
 
-module.exports = { open, run, explain, failure, compiles, unmodule, rename, wrap, strip: typescript && strip };
+module.exports = { open, run, names, explain, failure, compiles, unmodule, rename, wrap, strip: typescript && strip };

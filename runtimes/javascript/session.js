@@ -11,11 +11,11 @@
 const fs = require('fs');
 const net = require('net');
 const util = require('util');
-const { PassThrough, Writable } = require('stream');
-const { REPLServer } = require('repl');
+const { Writable } = require('stream');
 const report = require('./report');
 const cells = require('./cells');
 const ask = require('./ask');
+const prompt = require('./prompt');
 
 const CHANNEL = 3;
 const FRAME_MAX = 8 << 20;
@@ -26,20 +26,7 @@ const nothing = new Int32Array(new SharedArrayBuffer(4));
 const { writeSync } = fs;
 const send = (message) => report.send(message, (bytes, at) => writeSync(CHANNEL, bytes, at, bytes.length - at));
 
-/* ---- what there is at node's prompt ---------------------------------------------------------- */
-
-/*
- * Gives the main context what node's prompt has: require, module, _, the modules of node by their
- * names. It also knows how to complete.
- */
-function openPrompt() {
-	const { prepareStackTrace } = Error;
-	const server = new REPLServer({ prompt: '', input: new PassThrough(), terminal: false, useGlobal: true,
-		output: new Writable({ write: (data, encoding, done) => done() }) });
-	server.removeAllListeners('SIGINT');
-	Error.prepareStackTrace = prepareStackTrace;
-	return server;
-}
+/* ---- what is shown -------------------------------------------------------------------------------- */
 
 function addDisplay() {
 	const define = (target, name, value) => Object.defineProperty(target, name,
@@ -132,7 +119,7 @@ Object.defineProperty(process, 'stdin', {
 /* ---- turns --------------------------------------------------------------------------------------- */
 
 const state = {
-	server: null,
+	last: null, /* of the prompt: what _ and _error are */
 	turn: null,
 	executions: 0,
 };
@@ -168,7 +155,7 @@ function finish(turn, exitCode) {
 
 function fail(turn, error) {
 	const told = lookAt(error, turn.cell);
-	state.server.lastError = error;
+	state.last.setLastError(error);
 	showError(error, turn.cell);
 	if (told)
 		send(told);
@@ -186,7 +173,7 @@ function interrupt(turn) {
 }
 
 function tellValue(value) {
-	state.server.last = value;
+	state.last.setLast(value);
 	if (value === undefined)
 		return;
 	try {
@@ -217,7 +204,7 @@ async function execute(turn, { code, name, env }) {
 
 async function answer(turn, kind, request) {
 	try {
-		send(await ask[kind](request, state.server));
+		send(await ask[kind](request));
 	} catch (error) {
 		send(ask.nothing(kind, request, error));
 	}
@@ -300,7 +287,7 @@ function start() {
 	process.argv.length = 1;
 	for (const path of Object.keys(require.cache))
 		delete require.cache[path];
-	state.server = openPrompt();
+	state.last = prompt.open();
 	cells.open();
 	addDisplay();
 	process.on('uncaughtException', uncaught);

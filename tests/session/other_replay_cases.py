@@ -177,6 +177,8 @@ def why_node(step, plain, earlier):
     """Why a session may say something else than the prompt."""
     if "has already been declared" in plain[0]:
         return "may be declared anew"
+    if "async_id_symbol" in plain[0]:
+        return "a prompt follows promises, which shows in them"
     if plain[0].endswith("... > "):
         return "a prompt waits for more"
     if "nextTick" in step + earlier or "queueMicrotask" in step + earlier:
@@ -190,7 +192,6 @@ def still_node(text):
              if not re.match(r" +at |\(node:\d+\) .*Warning:|\(Use `node --trace", line)]
     text = "\n".join(lines)
     text = re.sub(r"REPL\d+|<cell \d+>", "~", text)
-    text = re.sub(r"(async_id_symbol\)\]: )\d+", r"\1N", text)
     text = re.sub(r" ?\{$", "", text, flags=re.M)  # behind the last frame, or behind the message
     return sorted(line.strip() for line in text.split("\n") if line.strip())
 
