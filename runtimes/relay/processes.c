@@ -59,7 +59,8 @@ void processes_each(
 		auto_fd int fd = -1;
 		if (process.pid > 0)
 			fd = openat(dirfd(dir), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 || !read_stat(fd, &process) || process.group != group)
+		if (fd < 0 || !read_stat(fd, &process) ||
+			(process.group != leader && process.parent != leader))
 			continue;
 		read_masks(fd, &process);
 		take(context, &process);

@@ -411,8 +411,9 @@ static void interrupt_one(void *context, const struct process *process)
 {
 	const struct relay *relay = context;
 	const struct shell *shell = relay->state;
+	bool is_leader = process->group == process->pid; /* of a job, after set -m */
 	if (process->pid != relay->pid && process->started >= shell->began)
-		(void)kill(process->pid, SIGINT);
+		(void)kill(is_leader ? -process->pid : process->pid, SIGINT);
 }
 
 /* The interrupt may come while the shell reads one of our own lines, and cost that line: the one

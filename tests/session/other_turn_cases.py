@@ -107,6 +107,10 @@ def foreground(person):
             equal(turn.out, b"go\n", f"{shell}: what it says")
         equal(session.run("kill -0 $(cat pid); echo $?; kill -9 $(cat pid)").out, b"0\n",
               f"{shell}: a program in the background")
+        if shell == "bash":  # the others need a terminal for it
+            turn = session.run("set -m; echo go; sleep 100 | cat; echo no", interrupt_at=b"go\n")
+            check(turn.done["interrupted"] and turn.out == b"go\n", f"with jobs of their own: {turn}")
+            session.run("set +m")
         turn = session.run("trap 'echo trapped' INT; echo go; sleep 100; echo on", interrupt_at=b"go\n")
         contains(turn.out, b"trapped\non\n", f"{shell}: with a trap")
         session.close()
