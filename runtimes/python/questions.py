@@ -327,9 +327,19 @@ def describe(thing, name, is_detailed):
                      for row in rows if row[1] is not None)
 
 
+def list_names(names):
+    """What was given a name here, and of which kind it is; not what a session has by itself."""
+    own = sorted(name for name in names if not name.startswith("_"))
+    width = max(map(len, own), default=0)
+    lines = ["%-*s  %s" % (width, name, type(names[name]).__name__) for name in own]
+    return "\n".join(lines) or "no names yet"
+
+
 def inspect(session, request):
     name = request["name"].strip().strip("?")
     names = session.main.__dict__
+    if not name:
+        return {"event": "inspection", "text": cut(list_names(names), TEXT_MAX)}
     try:
         thing = look_up(name, names)
     except Unknown:

@@ -63,6 +63,11 @@ struct cli_line {
 int cli_read(int argc, char **argv, struct spec *spec, const struct cli_option *own,
 	size_t own_count, struct cli_line *line, struct err *err);
 
+/* The same for commands whose words may stand among the options: those are collected, and
+ * line->rest is not of interest. Behind "--" everything is a word. */
+int cli_read_mixed(int argc, char **argv, struct spec *spec, const struct cli_option *own,
+	size_t own_count, struct cli_line *line, struct strings *ret_words, struct err *err);
+
 /* Prints usage, own options, and the spec's fields when there are any to take. */
 void cli_help(const struct command *command, const struct cli_option *own, size_t own_count,
 	bool has_spec, const char *examples);

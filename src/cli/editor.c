@@ -205,11 +205,21 @@ static void leave_history(struct editor *editor)
 	editor->written = NULL;
 }
 
+/* An entry that was changed is a new text, with a history before it. */
+static void forget_changed(struct editor *editor)
+{
+	size_t at = editor->history_at;
+	if (editor->written && at < editor->history->items.count &&
+		strcmp(buf_text(&editor->edit.text), editor->history->items.items[at]) != 0)
+		leave_history(editor);
+}
+
 static void go_back(struct editor *editor)
 {
 	size_t index = 0;
 	if (!editor->history)
 		return;
+	forget_changed(editor);
 	if (!editor->written)
 		editor->written = xstrdup(buf_text(&editor->edit.text));
 	if (history_find(editor->history, editor->history_at, editor->written, false,
@@ -220,6 +230,8 @@ static void go_back(struct editor *editor)
 static void go_forward(struct editor *editor)
 {
 	size_t count = editor->history ? editor->history->items.count : 0;
+	if (editor->history)
+		forget_changed(editor);
 	if (!editor->written)
 		return;
 	for (size_t i = editor->history_at + 1; i < count; i++) {
@@ -727,6 +739,10 @@ enum editor_answer editor_ask(
 	*ret_text = NULL;
 	if (is_secret && editor->has_terminal)
 		return read_secret(editor, question, ret_text);
+	if (!isatty(STDIN_FILENO)) {
+		say(editor, question);
+		say(editor, "\n");
+	}
 	editor->hooks = (struct editor_hooks){ 0 };
 	editor->history = NULL;
 	editor->highlight = NULL;

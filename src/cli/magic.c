@@ -28,9 +28,10 @@ static char *trimmed(const char *text, size_t len)
 bool magic_parse(const char *text, struct magic *ret_magic)
 {
 	text += skip_blanks(text);
-	if (text[0] != '%' || !isalpha((unsigned char)text[1]))
+	size_t marks = strspn(text, "%");
+	if (marks == 0 || marks > MARKS_MAX || !isalpha((unsigned char)text[marks]))
 		return false;
-	text++;
+	text += marks;
 	size_t name_len = 0;
 	while (isalnum((unsigned char)text[name_len]) || text[name_len] == '_')
 		name_len++;
@@ -38,7 +39,8 @@ bool magic_parse(const char *text, struct magic *ret_magic)
 	const char *below = text + line_len + (text[line_len] == '\n');
 	*ret_magic = (struct magic){ .name = xstrndup(text, name_len),
 		.words = trimmed(text + name_len, line_len - name_len),
-		.body = xstrdup(below) };
+		.body = xstrdup(below),
+		.wants_body = marks == MARKS_MAX };
 	return true;
 }
 

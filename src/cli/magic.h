@@ -7,14 +7,15 @@
 
 #include "base/err.h"
 
-/* %NAME WORDS, and the lines below it. */
+/* %NAME WORDS, and the lines below it; %%NAME WORDS goes on until these are whole. */
 struct magic {
 	char *name;  /* owned */
 	char *words; /* owned; without blanks around them; may be empty */
 	char *body;  /* owned; may be empty */
+	bool wants_body;
 };
 
-/* Whether the text is a magic: "%" and a letter first. */
+/* Whether the text is a magic: "%" or "%%" and a letter first. */
 bool magic_parse(const char *text, struct magic *ret_magic);
 void magic_done(struct magic *magic);
 

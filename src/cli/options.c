@@ -126,6 +126,23 @@ int cli_read(int argc, char **argv, struct spec *spec, const struct cli_option *
 	return 0;
 }
 
+int cli_read_mixed(int argc, char **argv, struct spec *spec, const struct cli_option *own,
+	size_t own_count, struct cli_line *line, struct strings *ret_words, struct err *err)
+{
+	bool is_over = false;
+	for (; argc > 0 && !line->has_help; argc--, argv++) {
+		if (!is_over) {
+			TRY(cli_read(argc, argv, spec, own, own_count, line, err));
+			is_over = strcmp(argv[line->rest - 1], "--") == 0 && line->rest > 1;
+			argv += line->rest - 1;
+			argc -= line->rest - 1;
+		}
+		if (argc > 1)
+			strings_add(ret_words, argv[1]);
+	}
+	return 0;
+}
+
 static void print_option(const char *flag, char short_flag, const char *metavar, const char *help,
 	const char *fallback)
 {

@@ -27,40 +27,55 @@ static bool is_blank(const char *text)
 	return text[strspn(text, " \t\n")] == '\0';
 }
 
-/* Whether this is for the prompt itself; *ret_code is where code for the session begins. */
-static bool is_own(const char *text, const char **ret_code)
+/* Where the code for the session begins, in what is typed. */
+struct part {
+	const char *code; /* NULL: nothing of it is for the session */
+	bool has_end;     /* it goes on until an empty line, as %%save does */
+};
+
+static struct part part_of(const char *text)
 {
 	struct magic magic = { 0 };
+	struct part part = { .code = text };
 	char *name = NULL;
 	int detail = 0;
-	*ret_code = text;
 	if (magic_is_question(text, &name, &detail)) {
 		free(name);
-		return true;
+		return (struct part){ 0 };
 	}
 	if (!magic_parse(text, &magic))
-		return false;
-	bool has_body = repl_magic_has_body(magic.name) && strchr(text, '\n');
-	if (has_body)
-		*ret_code = strchr(text, '\n') + 1;
+		return part;
+	const char *end = strchr(text + strspn(text, " \t\n"), '\n');
+	part.has_end = magic.wants_body;
+	part.code = end ? end + 1 : "";
+	if (!repl_magic_has_body(magic.name) || (!magic.wants_body && !magic.body[0]))
+		part.code = NULL;
 	magic_done(&magic);
-	return !has_body;
+	return part;
+}
+
+static bool is_last_line_blank(const char *text)
+{
+	size_t len = code_len(text, strlen(text));
+	return len == 0 || text[len - 1] == '\n';
 }
 
 static bool ends(void *context, const char *text, size_t len, char indent[INDENT_MAX])
 {
 	struct repl *repl = context;
-	const char *code = text;
+	struct part part = part_of(text);
 	auto_json struct json_object *answer = NULL;
-	if (is_blank(text) || is_own(text, &code) || is_blank(code))
+	(void)len;
+	if (is_blank(text) || !part.code)
 		return true;
 	struct json_object *request = json_object_new_object();
-	json_put(request, "code", json_new_text(code, code_len(code, len - (size_t)(code - text))));
+	json_put(request, "code", json_new_text(part.code, code_len(part.code, strlen(part.code))));
 	if (!repl_question(repl, "is_complete", request, &answer))
 		return true; /* then executing it tells why */
 	const char *state = repl_text(answer, "state");
 	const char *blanks = repl_text(answer, "indent");
-	if (!state || strcmp(state, "incomplete") != 0)
+	bool is_whole = !state || strcmp(state, "incomplete") != 0;
+	if (is_whole && (!part.has_end || (!is_blank(part.code) && is_last_line_blank(part.code))))
 		return true;
 	if (blanks && strspn(blanks, " \t") == strlen(blanks) && strlen(blanks) < INDENT_MAX)
 		(void)snprintf(indent, INDENT_MAX, "%s", blanks);
@@ -170,10 +185,10 @@ static void greet(const struct repl *repl)
 	buf_init(&limits, 1 << 16);
 	buf_init(&line, 1 << 16);
 	if (sessions_ask(sessions_request("info", repl->session), &info, &err) == 0)
-		session_limits_put(&limits, info, true);
+		session_limits_put(&limits, info, ", ", true);
 	auto_free char *first = xasprintf("hotcell %s · %s · session %s%s", HOTCELL_VERSION,
 		repl->language, repl->session,
-		repl->is_ours ? ", which ends when you leave" : ", which stays");
+		repl_is_own(repl) ? ", which ends when you leave" : ", which stays");
 	style_begin(&line, &repl->term, STYLE_BOLD);
 	(void)text_put(&line, first, strlen(first), repl->term.columns - 1);
 	style_end(&line, &repl->term, STYLE_BOLD);
@@ -191,7 +206,7 @@ static void greet(const struct repl *repl)
 /* A session with a name of its own shows it. */
 static void make_prompts(const struct repl *repl, char *first, char *more)
 {
-	(void)snprintf(first, PROMPT_MAX, "%s [%lld]: ", repl->is_ours ? "In" : repl->session,
+	(void)snprintf(first, PROMPT_MAX, "%s [%lld]: ", repl_is_own(repl) ? "In" : repl->session,
 		(long long)repl->number);
 	size_t len = strlen(first);
 	(void)snprintf(more, PROMPT_MAX, "%*s...: ", (int)(len > 5 ? len - 5 : 0), "");
@@ -228,11 +243,12 @@ static int prompt_loop(struct repl *repl)
 			take_text(repl, text);
 		(void)fflush(stdout);
 	}
-	if (repl->term.is_terminal && !repl->is_ours)
+	if (repl->term.is_terminal && !repl_is_own(repl) && !repl->has_ended)
 		(void)fprintf(stderr,
 			"hotcell: session '%s' stays; hotcell repl --session %s comes back to it\n",
 			repl->session, repl->session);
-	return 0;
+	/* a script wants to know; whoever sits at the prompt has seen it */
+	return repl->has_failed && !repl->editor.has_terminal ? 1 : 0;
 }
 
 static int prompt_for(struct repl *repl)
@@ -335,6 +351,8 @@ static int run(const struct command *command, int argc, char **argv)
 		say_refusal(&err);
 	spec_done(&repl.spec);
 	free(repl.session);
+	free(repl.own);
+	free(repl.made);
 	free(repl.language);
 	free(repl.last_code);
 	return status < 0 ? cli_fail(&err) : status;

@@ -19,10 +19,12 @@ struct repl {
 
 	char *session;  /* owned; its name */
 	char *language; /* owned */
-	bool is_ours;   /* it ends when we leave */
-	bool was_made;  /* here, so that it can be made again */
+	char *own;      /* owned; the one that ends when we leave, or NULL */
+	char *made;     /* owned; the one that was made here, and can be made again, or NULL */
 	int64_t number; /* of the next execution */
 	bool is_leaving;
+	bool has_ended;  /* the session: there is nothing to come back to */
+	bool has_failed; /* some execution */
 	int interrupt_fd;
 
 	struct term term;
@@ -43,7 +45,7 @@ const char *repl_text(struct json_object *json, const char *key);
 /* Makes the session, or finds the one that was asked for. */
 int repl_begin(struct repl *repl, struct err *err);
 
-/* Ends the session, when it is ours. */
+/* Ends the session that is to end with us. */
 void repl_end(struct repl *repl);
 
 /* Kills the session and makes another like it. */
@@ -52,8 +54,11 @@ int repl_begin_anew(struct repl *repl, struct err *err);
 /* Goes over to another session. */
 int repl_switch(struct repl *repl, const char *session, struct err *err);
 
-/* Brings the number of the next execution up to date. */
-void repl_count(struct repl *repl);
+/* Whether the session ends when we leave. */
+bool repl_is_own(const struct repl *repl);
+
+/* What a session that went back to a point answered: the next execution has another number. */
+void repl_go_back(struct repl *repl, struct json_object *answer);
 
 /* Executes code and tells of it. Returns its status; STATUS_SETUP_ERROR when it was not executed,
  * which has been said. */

@@ -281,10 +281,9 @@ static int64_t milliseconds(struct json_object *args, const char *key)
 	return (int64_t)(json_object_get_double(json_object_object_get(args, key)) * 1000);
 }
 
-static int tell_result(struct intake *intake, int r, struct rendering *rendering,
-	struct result *result, const struct spec *spec, struct json_object **ret_answer)
+static int tell_result(int r, struct rendering *rendering, struct result *result,
+	const struct spec *spec, struct json_object **ret_answer)
 {
-	struct repl *repl = intake->repl;
 	int status = render_result(rendering, result, spec, true);
 	if (r < 0)
 		return -1;
@@ -292,7 +291,7 @@ static int tell_result(struct intake *intake, int r, struct rendering *rendering
 	json_put(answer, "execution_id", json_new_string(result->id));
 	json_put(answer, "status", json_new_string(run_status_names[result->status]));
 	json_put(answer, "exit_code", json_object_new_int(status));
-	json_put(answer, "execution_count", json_object_new_int64(repl->number++));
+	json_put(answer, "execution_count", json_object_new_int64(result->execution_count));
 	*ret_answer = answer;
 	return 0;
 }
@@ -322,7 +321,7 @@ static int execute(struct intake *intake, struct json_object *args, struct json_
 	render_begin(&rendering, &repl->manner, &result, -1, &turn.outlet);
 	int r = session_exec(&turn, &result, err);
 	render_end(&rendering);
-	r = tell_result(intake, r, &rendering, &result, &spec, ret_answer);
+	r = tell_result(r, &rendering, &result, &spec, ret_answer);
 	intake->execution_id = NULL;
 	if (!intake->has_ended) /* it may have been too much at once */
 		watch_input(intake, true);
@@ -389,7 +388,7 @@ static int rollback(struct intake *intake, struct json_object *args,
 	if (json_object_get_boolean(json_object_object_get(args, "force")))
 		json_put(request, "force", json_object_new_boolean(true));
 	TRY(sessions_ask(request, ret_answer, err));
-	repl_count(intake->repl);
+	repl_go_back(intake->repl, *ret_answer);
 	return 0;
 }
 
@@ -398,7 +397,7 @@ static int undo(struct intake *intake, struct json_object *args, struct json_obj
 {
 	(void)args;
 	TRY(sessions_ask(sessions_request("undo", intake->repl->session), ret_answer, err));
-	repl_count(intake->repl);
+	repl_go_back(intake->repl, *ret_answer);
 	return 0;
 }
 

@@ -35,13 +35,12 @@ static void print_text(const struct buf *text)
 /* ---- points -----------------------------------------------------------------------------------
  */
 
-static int tell_point(struct repl *repl, struct json_object *answer, const char *what)
+static int tell_point(struct json_object *answer, const char *what)
 {
 	auto_free char *name = session_point_name(json_object_object_get(answer, "point"));
 	(void)printf("%s%s\n", what, name);
 	(void)fflush(stdout);
 	sessions_tell_notes(answer);
-	repl_count(repl);
 	return 0;
 }
 
@@ -50,7 +49,8 @@ static int undo(struct repl *repl, const struct magic *magic, struct err *err)
 	auto_json struct json_object *answer = NULL;
 	(void)magic;
 	TRY(sessions_ask(sessions_request("undo", repl->session), &answer, err));
-	return tell_point(repl, answer, "back at ");
+	repl_go_back(repl, answer);
+	return tell_point(answer, "back at ");
 }
 
 static int checkpoint(struct repl *repl, const struct magic *magic, struct err *err)
@@ -60,7 +60,7 @@ static int checkpoint(struct repl *repl, const struct magic *magic, struct err *
 	if (magic->words[0])
 		json_put(request, "point", json_new_string(magic->words));
 	TRY(sessions_ask(request, &answer, err));
-	return tell_point(repl, answer, "");
+	return tell_point(answer, "");
 }
 
 static int rollback(struct repl *repl, const struct magic *magic, struct err *err)
@@ -69,7 +69,8 @@ static int rollback(struct repl *repl, const struct magic *magic, struct err *er
 	struct json_object *request = sessions_request("rollback", repl->session);
 	json_put(request, "point", json_new_string(magic->words));
 	TRY(sessions_ask(request, &answer, err));
-	return tell_point(repl, answer, "back at ");
+	repl_go_back(repl, answer);
+	return tell_point(answer, "back at ");
 }
 
 static int info_of(struct repl *repl, struct json_object **ret_info, struct err *err)
@@ -139,7 +140,7 @@ static int limits(struct repl *repl, const struct magic *magic, struct err *err)
 	(void)magic;
 	buf_init(&text, TEXT_MAX);
 	TRY(info_of(repl, &info, err));
-	session_limits_put(&text, info, false);
+	session_limits_put(&text, info, "\n", false);
 	(void)buf_append(&text, "\n", 1);
 	print_text(&text);
 	return 0;
@@ -299,7 +300,7 @@ static const struct row rows[] = {
 	{ "info",       NULL,     "all about the session", false, tell_info },
 	{ "who",        NULL,     "the names that were given here", false, who },
 	{ "time",       "CODE",   "run code and tell how long it took", true, time_code },
-	{ "save",       "FILE",   "test the code below, or the last cell; then write it",
+	{ "save",       "FILE",   "write the last cell, or with %%save the next, once it was tested",
 	  true, save },
 	{ "reset",      NULL,     "begin anew, with nothing of before", false, reset },
 	{ "help",       NULL,     "this list", false, help },

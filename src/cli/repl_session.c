@@ -42,7 +42,12 @@ static int make(struct repl *repl, const char *name, struct err *err)
 		sessions_tell_start();
 	TRY(session_new(&repl->spec, &wish, &info, err));
 	take_info(repl, info);
-	repl->was_made = true;
+	free(repl->made);
+	repl->made = xstrdup(repl->session);
+	if (!name) {
+		free(repl->own);
+		repl->own = xstrdup(repl->session);
+	}
 	return 0;
 }
 
@@ -77,10 +82,8 @@ static int find(struct repl *repl, const char *name, struct err *err)
 
 int repl_begin(struct repl *repl, struct err *err)
 {
-	if (!repl->wanted) {
-		repl->is_ours = true;
+	if (!repl->wanted)
 		return make(repl, NULL, err);
-	}
 	if (sessions_check_name(repl->wanted, err) < 0)
 		return err_wrap(err, "--session");
 	int found = find(repl, repl->wanted, err);
@@ -98,14 +101,24 @@ static void kill_session(const char *session)
 
 void repl_end(struct repl *repl)
 {
-	if (repl->is_ours && repl->session)
-		kill_session(repl->session);
+	if (repl->own)
+		kill_session(repl->own);
+}
+
+static bool is_name(const char *name, const struct repl *repl)
+{
+	return name && strcmp(name, repl->session) == 0;
+}
+
+bool repl_is_own(const struct repl *repl)
+{
+	return is_name(repl->own, repl);
 }
 
 int repl_begin_anew(struct repl *repl, struct err *err)
 {
-	auto_free char *name = repl->is_ours ? NULL : xstrdup(repl->session);
-	if (!repl->was_made)
+	auto_free char *name = repl_is_own(repl) ? NULL : xstrdup(repl->session);
+	if (!is_name(repl->made, repl))
 		return err_set(err, ERR_INVALID,
 			"session '%.64s' was made elsewhere; hotcell session kill and session new "
 			"make it anew",
@@ -123,22 +136,14 @@ int repl_switch(struct repl *repl, const char *session, struct err *err)
 		return err_set(err, ERR_INVALID,
 			"session '%.64s' speaks %s; hotcell repl --session %.64s goes there",
 			session, language, session);
-	if (repl->is_ours)
-		(void)fprintf(stderr, "hotcell: session '%s' goes on; %%switch %s goes back\n",
-			repl->session, repl->session);
 	take_info(repl, info);
-	repl->is_ours = false;
-	repl->was_made = false;
 	return 0;
 }
 
-void repl_count(struct repl *repl)
+void repl_go_back(struct repl *repl, struct json_object *answer)
 {
-	struct err err = { 0 };
-	auto_json struct json_object *info = NULL;
-	if (sessions_ask(sessions_request("info", repl->session), &info, &err) == 0)
-		repl->number =
-			json_object_get_int64(json_object_object_get(info, "executions")) + 1;
+	struct json_object *point = json_object_object_get(answer, "point");
+	repl->number = json_object_get_int64(json_object_object_get(point, "execution")) + 1;
 }
 
 bool repl_question(struct repl *repl, const char *kind, struct json_object *request,
@@ -192,17 +197,18 @@ static void look_after(struct repl *repl)
 	if (sessions_ask(sessions_request("info", repl->session), &info, &err) == 0 &&
 		!repl_text(info, "died"))
 		return;
-	if (repl->was_made && repl_begin_anew(repl, &err) == 0) {
+	bool can_begin_anew = is_name(repl->made, repl);
+	if (can_begin_anew && repl_begin_anew(repl, &err) == 0) {
 		(void)fprintf(stderr,
 			"hotcell: the session ended with it; a new one begins, with nothing of the "
 			"old\n");
 		return;
 	}
-	if (repl->was_made)
+	if (can_begin_anew)
 		(void)cli_fail(&err);
 	else
 		(void)fprintf(stderr, "hotcell: session '%s' has ended\n", repl->session);
-	repl->is_leaving = true;
+	repl->is_leaving = repl->has_ended = true;
 }
 
 static void keep_last(struct repl *repl, const char *code, size_t len, const struct result *result)
@@ -237,7 +243,6 @@ enum run_status repl_execute(struct repl *repl, const char *code, size_t len)
 	spec_init(&spec);
 	result_init(&result);
 	render_begin(&rendering, &repl->manner, &result, repl->interrupt_fd, &turn.outlet);
-	rendering.show.number = repl->number;
 	rendering.show.out.is_rich = true; /* values are what a prompt is for */
 	repl->rendering = &rendering;
 	int r = session_exec(&turn, &result, &err);
@@ -245,6 +250,10 @@ enum run_status repl_execute(struct repl *repl, const char *code, size_t len)
 	render_end(&rendering);
 	repl->rendering = NULL;
 	enum run_status status = r < 0 ? STATUS_SETUP_ERROR : result.status;
+	repl->has_failed |= status != STATUS_OK;
+	if (result.execution_count > 0)
+		repl->number = result.execution_count;
+	rendering.show.number = repl->number;
 	if (r < 0)
 		(void)cli_fail(&err);
 	else

@@ -22,7 +22,15 @@ static const struct cli_option json_option[] = {
 
 struct plain_line {
 	bool is_json, has_all, is_forced;
+	struct strings names;
 };
+
+static void plain_line_done(struct plain_line *line)
+{
+	strings_done(&line->names);
+}
+
+#define auto_line __attribute__((cleanup(plain_line_done)))
 
 static int take_plain(void *context, const char *flag, const char *value, struct err *err)
 {
@@ -35,22 +43,21 @@ static int take_plain(void *context, const char *flag, const char *value, struct
 	return 0;
 }
 
-/* Reads a command line of few options and so many names. Returns -1 to go on, else the exit status;
- * the names begin at *ret_rest. */
+/* Reads a command line of few options and so many names. Returns -1 to go on, else the exit
+ * status. */
 static int read_names(const struct command *command, int argc, char **argv,
-	const struct cli_option *options, size_t option_count, int min, int max,
-	struct plain_line *line, int *ret_rest)
+	const struct cli_option *options, size_t option_count, size_t min, size_t max,
+	struct plain_line *line)
 {
 	struct err err = { 0 };
 	struct cli_line cli = { .context = line, .take = take_plain };
-	if (cli_read(argc, argv, NULL, options, option_count, &cli, &err) < 0)
+	if (cli_read_mixed(argc, argv, NULL, options, option_count, &cli, &line->names, &err) < 0)
 		return cli_fail(&err);
 	if (cli.has_help) {
 		cli_help(command, options, option_count, false, NULL);
 		return 0;
 	}
-	int count = argc - cli.rest;
-	*ret_rest = cli.rest;
+	size_t count = line->names.count;
 	if (count >= min && count <= max)
 		return -1;
 	(void)err_set(&err, ERR_INVALID, "%s: %s; usage: hotcell %s %s", command->name,
@@ -115,16 +122,15 @@ static int run_list(const struct command *command, int argc, char **argv)
 static int run_info(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *info = NULL;
 	auto_buf struct buf text = { 0 };
 	struct term term;
-	int rest = 0;
-	int status = read_names(
-		command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line, &rest);
+	int status =
+		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line);
 	if (status >= 0)
 		return status;
-	if (ask(sessions_request("info", argv[rest]), &info, &err) < 0)
+	if (ask(sessions_request("info", line.names.items[0]), &info, &err) < 0)
 		return cli_fail(&err);
 	if (line.is_json) {
 		sessions_print(info);
@@ -155,16 +161,15 @@ static void print_point(struct json_object *answer, bool is_json, const char *wh
 static int run_checkpoint(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
-	int rest = 0;
-	int status = read_names(
-		command, argc, argv, json_option, COUNT_OF(json_option), 1, 2, &line, &rest);
+	int status =
+		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 1, 2, &line);
 	if (status >= 0)
 		return status;
-	struct json_object *request = sessions_request("checkpoint", argv[rest]);
-	if (rest + 1 < argc)
-		json_put(request, "point", json_new_string(argv[rest + 1]));
+	struct json_object *request = sessions_request("checkpoint", line.names.items[0]);
+	if (line.names.count > 1)
+		json_put(request, "point", json_new_string(line.names.items[1]));
 	if (ask(request, &answer, &err) < 0)
 		return cli_fail(&err);
 	print_point(answer, line.is_json, "");
@@ -178,15 +183,13 @@ static int run_rollback(const struct command *command, int argc, char **argv)
 		{ .flag = "json", .help = "print JSON" },
 	};
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
-	int rest = 0;
-	int status =
-		read_names(command, argc, argv, options, COUNT_OF(options), 2, 2, &line, &rest);
+	int status = read_names(command, argc, argv, options, COUNT_OF(options), 2, 2, &line);
 	if (status >= 0)
 		return status;
-	struct json_object *request = sessions_request("rollback", argv[rest]);
-	json_put(request, "point", json_new_string(argv[rest + 1]));
+	struct json_object *request = sessions_request("rollback", line.names.items[0]);
+	json_put(request, "point", json_new_string(line.names.items[1]));
 	if (line.is_forced)
 		json_put(request, "force", json_object_new_boolean(true));
 	if (ask(request, &answer, &err) < 0)
@@ -198,14 +201,13 @@ static int run_rollback(const struct command *command, int argc, char **argv)
 static int run_undo(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
-	int rest = 0;
-	int status = read_names(
-		command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line, &rest);
+	int status =
+		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line);
 	if (status >= 0)
 		return status;
-	if (ask(sessions_request("undo", argv[rest]), &answer, &err) < 0)
+	if (ask(sessions_request("undo", line.names.items[0]), &answer, &err) < 0)
 		return cli_fail(&err);
 	print_point(answer, line.is_json, "back at ");
 	return 0;
@@ -214,24 +216,23 @@ static int run_undo(const struct command *command, int argc, char **argv)
 static int run_fork(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
-	int rest = 0;
-	int status = read_names(
-		command, argc, argv, json_option, COUNT_OF(json_option), 2, 2, &line, &rest);
+	int status =
+		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 2, 2, &line);
 	if (status >= 0)
 		return status;
-	if (sessions_check_name(argv[rest + 1], &err) < 0)
+	if (sessions_check_name(line.names.items[1], &err) < 0)
 		return cli_fail(&err);
-	struct json_object *request = sessions_request("fork", argv[rest]);
-	json_put(request, "new", json_new_string(argv[rest + 1]));
+	struct json_object *request = sessions_request("fork", line.names.items[0]);
+	json_put(request, "new", json_new_string(line.names.items[1]));
 	if (ask(request, &answer, &err) < 0)
 		return cli_fail(&err);
 	if (line.is_json) {
 		sessions_print(answer);
 		return 0;
 	}
-	(void)printf("%s\n", argv[rest + 1]);
+	(void)printf("%s\n", line.names.items[1]);
 	sessions_tell_notes(answer);
 	return 0;
 }
@@ -242,34 +243,34 @@ static int run_fork(const struct command *command, int argc, char **argv)
 static int run_interrupt(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
-	int rest = 0;
-	int status = read_names(
-		command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line, &rest);
+	int status =
+		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line);
 	if (status >= 0)
 		return status;
-	if (ask(sessions_request("interrupt", argv[rest]), &answer, &err) < 0)
+	if (ask(sessions_request("interrupt", line.names.items[0]), &answer, &err) < 0)
 		return cli_fail(&err);
 	if (line.is_json)
 		sessions_print(answer);
 	else if (!json_object_get_boolean(json_object_object_get(answer, "interrupted")))
-		(void)fprintf(stderr, "hotcell: nothing ran in session '%.64s'\n", argv[rest]);
+		(void)fprintf(
+			stderr, "hotcell: nothing ran in session '%.64s'\n", line.names.items[0]);
 	return 0;
 }
 
 /* Every one of them is tried; the status tells whether one could not be. */
-static int kill_named(char **names, int count, bool is_json)
+static int kill_named(const struct strings *names, bool is_json)
 {
 	int status = 0;
 	auto_json struct json_object *killed = json_object_new_array();
-	for (int i = 0; i < count; i++) {
+	for (size_t i = 0; i < names->count; i++) {
 		struct err err = { 0 };
 		auto_json struct json_object *answer = NULL;
-		if (ask(sessions_request("kill", names[i]), &answer, &err) < 0)
+		if (ask(sessions_request("kill", names->items[i]), &answer, &err) < 0)
 			status = cli_fail(&err);
 		else
-			(void)json_object_array_add(killed, json_new_string(names[i]));
+			(void)json_object_array_add(killed, json_new_string(names->items[i]));
 	}
 	if (is_json)
 		sessions_print(killed);
@@ -293,7 +294,7 @@ static int kill_all(bool is_json)
 		if (name)
 			strings_add(&names, name);
 	}
-	int status = kill_named(names.items, (int)names.count, is_json);
+	int status = kill_named(&names, is_json);
 	strings_done(&names);
 	return status;
 }
@@ -305,19 +306,17 @@ static int run_kill(const struct command *command, int argc, char **argv)
 		{ .flag = "json", .help = "print the names of those that ended" },
 	};
 	struct err err = { 0 };
-	struct plain_line line = { 0 };
-	int rest = 0;
-	int status = read_names(
-		command, argc, argv, options, COUNT_OF(options), 0, INT16_MAX, &line, &rest);
+	auto_line struct plain_line line = { 0 };
+	int status =
+		read_names(command, argc, argv, options, COUNT_OF(options), 0, SIZE_MAX, &line);
 	if (status >= 0)
 		return status;
-	if (line.has_all == (rest < argc)) {
+	if (line.has_all == (line.names.count > 0)) {
 		(void)err_set(&err, ERR_INVALID,
 			"session kill needs names, or --all: hotcell session list shows them");
 		return cli_fail(&err);
 	}
-	return line.has_all ? kill_all(line.is_json)
-			    : kill_named(argv + rest, argc - rest, line.is_json);
+	return line.has_all ? kill_all(line.is_json) : kill_named(&line.names, line.is_json);
 }
 
 /* ---- the verbs --------------------------------------------------------------------------------

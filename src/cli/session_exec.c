@@ -66,16 +66,19 @@ int session_run_new(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
 	struct new_line line = { 0 };
+	struct strings names = { 0 };
 	struct cli_line cli = { .takes = session_takes, .context = &line, .take = take_new };
 	spec_init(&line.spec);
-	int r = cli_read(argc, argv, &line.spec, new_options, COUNT_OF(new_options), &cli, &err);
+	int r = cli_read_mixed(
+		argc, argv, &line.spec, new_options, COUNT_OF(new_options), &cli, &names, &err);
 	if (r == 0 && cli.has_help)
 		cli_help(command, new_options, COUNT_OF(new_options), true, new_examples);
-	else if (r == 0 && argc - cli.rest > 1)
+	else if (r == 0 && names.count > 1)
 		r = err_set(&err, ERR_INVALID, "session new takes one name; '%.60s' is another",
-			argv[cli.rest + 1]);
+			names.items[1]);
 	else if (r == 0)
-		r = make_session(&line, cli.rest < argc ? argv[cli.rest] : NULL, &err);
+		r = make_session(&line, names.count > 0 ? names.items[0] : NULL, &err);
+	strings_done(&names);
 	spec_done(&line.spec);
 	return r < 0 ? cli_fail(&err) : 0;
 }
@@ -105,6 +108,7 @@ struct exec_line {
 	struct manner manner;
 	struct spec spec;
 	bool waits, reloads;
+	struct strings words;
 };
 
 static int take_exec(void *context, const char *flag, const char *value, struct err *err)
@@ -196,36 +200,25 @@ static int take_turn(
 	return r < 0 ? EXIT_COULD_NOT_RUN : status;
 }
 
-/* NAME and, unless there is -c, FILE; options may follow the name. */
-static int read_exec(int argc, char **argv, struct exec_line *line, struct cli_line *cli,
-	const char **ret_session, const char **ret_file, struct err *err)
+/* NAME and, unless there is -c, FILE. */
+static int check_exec(const struct exec_line *line, struct err *err)
 {
-	cli->takes = session_exec_takes;
-	TRY(cli_read(argc, argv, &line->spec, exec_options, COUNT_OF(exec_options), cli, err));
-	if (cli->has_help)
-		return 0;
-	if (cli->rest >= argc)
+	const struct strings *words = &line->words;
+	const char *file = words->count > 1 ? words->items[1] : NULL;
+	if (line->manner.is_stream && !line->manner.is_json)
+		return err_set(err, ERR_INVALID, "--stream: only goes with --json");
+	if (words->count == 0)
 		return err_set(err, ERR_INVALID,
 			"session exec needs a session's name, for example session exec work -c "
 			"'print(1)'");
-	*ret_session = argv[cli->rest];
-	/* what stands behind the name is read as a line of its own */
-	argv += cli->rest;
-	argc -= cli->rest;
-	TRY(cli_read(argc, argv, &line->spec, exec_options, COUNT_OF(exec_options), cli, err));
-	*ret_file = cli->rest < argc ? argv[cli->rest] : NULL;
-	if (cli->has_help)
-		return 0;
-	if (line->manner.is_stream && !line->manner.is_json)
-		return err_set(err, ERR_INVALID, "--stream: only goes with --json");
-	if (argc - cli->rest > 1)
+	if (words->count > 2)
 		return err_set(err, ERR_INVALID, "'%.60s': a session's code takes no arguments",
-			argv[cli->rest + 1]);
-	if ((*ret_file != NULL) == (line->spec.code != NULL))
+			words->items[2]);
+	if ((file != NULL) == (line->spec.code != NULL))
 		return err_set(err, ERR_INVALID,
 			"session exec needs code: exactly one of -c CODE, FILE and - for standard "
 			"input");
-	if (*ret_file && strcmp(*ret_file, "-") == 0 && line->spec.stdin_path &&
+	if (file && strcmp(file, "-") == 0 && line->spec.stdin_path &&
 		strcmp(line->spec.stdin_path, "-") == 0)
 		return err_set(err, ERR_INVALID,
 			"--stdin: standard input cannot be both the code and what it reads");
@@ -236,13 +229,16 @@ int session_run_exec(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
 	struct exec_line line = { 0 };
-	struct cli_line cli = { .context = &line, .take = take_exec };
-	const char *session = NULL, *file = NULL;
+	struct cli_line cli = { .takes = session_exec_takes, .context = &line, .take = take_exec };
 	auto_buf struct buf code = { 0 };
 	int status = 0;
 	buf_init(&code, LIMIT_CODE_BYTES);
 	spec_init(&line.spec);
-	int r = read_exec(argc, argv, &line, &cli, &session, &file, &err);
+	int r = cli_read_mixed(argc, argv, &line.spec, exec_options, COUNT_OF(exec_options), &cli,
+		&line.words, &err);
+	if (r == 0 && !cli.has_help)
+		r = check_exec(&line, &err);
+	const char *file = line.words.count > 1 ? line.words.items[1] : NULL;
 	if (r == 0 && !cli.has_help)
 		r = read_code(&line, file, &code, &err);
 	if (r < 0)
@@ -250,7 +246,8 @@ int session_run_exec(const struct command *command, int argc, char **argv)
 	else if (cli.has_help)
 		cli_help(command, exec_options, COUNT_OF(exec_options), true, exec_examples);
 	else
-		status = take_turn(&line, session, file, &code);
+		status = take_turn(&line, line.words.items[0], file, &code);
+	strings_done(&line.words);
 	spec_done(&line.spec);
 	return status;
 }

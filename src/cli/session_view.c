@@ -191,7 +191,8 @@ static bool is_time(const char *key)
 	return strcmp(key, "timeout") == 0 || strcmp(key, "cpu_time") == 0;
 }
 
-void session_limits_put(struct buf *out, struct json_object *info, bool is_short)
+void session_limits_put(
+	struct buf *out, struct json_object *info, const char *between, bool is_short)
 {
 	struct json_object *limits = json_object_object_get(info, "limits");
 	bool is_first = true;
@@ -202,7 +203,7 @@ void session_limits_put(struct buf *out, struct json_object *info, bool is_short
 		char size[32];
 		if (!value || (is_short && !is_asked_first(key)))
 			continue;
-		(void)buf_printf(out, "%s", is_first ? "" : ", ");
+		(void)buf_printf(out, "%s", is_first ? "" : between);
 		is_first = false;
 		if (is_size(key)) {
 			units_format_size(json_object_get_int64(value), size, sizeof(size));
@@ -218,7 +219,7 @@ static void put_limits(struct buf *out, struct json_object *info, const struct t
 {
 	auto_buf struct buf text = { 0 };
 	buf_init(&text, 1 << 16);
-	session_limits_put(&text, info, false);
+	session_limits_put(&text, info, ", ", false);
 	if (text.len > 0)
 		put_line(out, term, "limits", buf_text(&text));
 }

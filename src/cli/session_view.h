@@ -20,8 +20,10 @@ void session_info_put(
 void session_points_put(
 	struct buf *out, struct json_object *info, const struct term *term, int64_t now);
 
-/* "timeout 33 s, memory 512M, …"; `is_short`: only those people ask for first. */
-void session_limits_put(struct buf *out, struct json_object *info, bool is_short);
+/* "timeout 33 s, memory 512M, …" with `between` between them; `is_short`: only those people ask for
+ * first. */
+void session_limits_put(
+	struct buf *out, struct json_object *info, const char *between, bool is_short);
 
 /* What session_files() told. */
 void session_files_put(

@@ -22,12 +22,26 @@ TEST(a_magic_has_a_name_words_and_lines_below)
 	assert_magic("%UNDO-2", "UNDO", "-2", "");
 }
 
+TEST(two_marks_want_lines_below)
+{
+	struct magic magic = { 0 };
+	ASSERT(magic_parse("%%save out.py", &magic));
+	ASSERT_STR(magic.name, "save");
+	ASSERT(magic.wants_body);
+	magic_done(&magic);
+	ASSERT(magic_parse("%save out.py", &magic));
+	ASSERT(!magic.wants_body);
+	magic_done(&magic);
+}
+
 TEST(code_is_no_magic)
 {
 	struct magic magic = { 0 };
 	ASSERT(!magic_parse("x % y", &magic));
 	ASSERT(!magic_parse("%1", &magic)); /* a job of a shell */
 	ASSERT(!magic_parse("%", &magic));
+	ASSERT(!magic_parse("%%", &magic));
+	ASSERT(!magic_parse("%%%save", &magic));
 	ASSERT(!magic_parse("", &magic));
 	ASSERT(!magic_parse("print('%s')", &magic));
 }

@@ -114,7 +114,7 @@ TEST(limits_are_told_in_the_units_of_the_options)
 		"{\"limits\":{\"timeout\":33,\"memory\":536870912,\"pids\":128,\"disk\":null}}");
 	struct buf out;
 	buf_init(&out, 1 << 16);
-	session_limits_put(&out, json, false);
+	session_limits_put(&out, json, ", ", false);
 	ASSERT_STR(buf_text(&out), "timeout 33 s, memory 512M, pids 128");
 	buf_done(&out);
 }
