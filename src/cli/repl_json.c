@@ -42,7 +42,7 @@ struct intake {
 static void say(struct intake *intake, struct json_object *line)
 {
 	auto_json struct json_object *own = line;
-	auto_free char *text = json_print(line, false);
+	auto_free char *text = json_print(own, false);
 	auto_free char *whole = xasprintf("%s\n", text);
 	if (io_write_until(STDOUT_FILENO, whole, strlen(whole), -1) < 0)
 		intake->repl->is_leaving = true; /* nobody listens any more */

@@ -24,7 +24,7 @@ int sessions_ask(struct json_object *request, struct json_object **ret_answer, s
 {
 	auto_json struct json_object *own = request;
 	const char *session = json_object_get_string(json_object_object_get(request, "session"));
-	int r = session_ask(request, ret_answer, err);
+	int r = session_ask(own, ret_answer, err);
 	if (r < 0 && session)
 		sessions_name_nearest(session, err);
 	return r;
