@@ -31,10 +31,10 @@ static void measure(const struct columns *columns, int widths[COLUMNS_COUNT_MAX]
 {
 	for (size_t i = 0; i < columns->count; i++)
 		widths[i] = width_of_text(columns->heads[i].title);
-	for (size_t i = 0; i < columns->cell_count; i++) {
+	for (size_t i = 0, column = 0; i < columns->cell_count; i++) {
 		int width = width_of_text(columns->cells[i]);
-		int *widest = &widths[i % columns->count];
-		*widest = width > *widest ? width : *widest;
+		widths[column] = width > widths[column] ? width : widths[column];
+		column = column + 1 < columns->count ? column + 1 : 0;
 	}
 }
 
@@ -90,6 +90,8 @@ static void put_row(struct buf *out, const struct columns *columns, size_t first
 void columns_put(struct buf *out, const struct columns *columns, const struct term *term)
 {
 	int widths[COLUMNS_COUNT_MAX] = { 0 };
+	if (columns->count == 0)
+		return;
 	measure(columns, widths);
 	if (term->is_terminal)
 		shrink(columns, widths, term->columns - 1);

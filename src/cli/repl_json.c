@@ -167,8 +167,8 @@ static bool is_readable(int fd)
 static struct json_object *take_request(struct intake *intake, size_t i)
 {
 	struct json_object *request = intake->queue[i];
-	memmove(&intake->queue[i], &intake->queue[i + 1],
-		(--intake->count - i) * sizeof(intake->queue[0]));
+	for (intake->count--; i < intake->count; i++)
+		intake->queue[i] = intake->queue[i + 1];
 	return request;
 }
 

@@ -137,8 +137,9 @@ bool session_exec_takes(const struct field *field)
 static int read_code(
 	const struct exec_line *line, const char *file, struct buf *code, struct err *err)
 {
-	if (line->spec.code) {
-		if (buf_append(code, line->spec.code, strlen(line->spec.code)) < 0)
+	if (line->spec.code || !file) {
+		const char *text = line->spec.code ? line->spec.code : "";
+		if (buf_append(code, text, strlen(text)) < 0)
 			return err_set(
 				err, ERR_LIMIT, "--code: longer than %d bytes", LIMIT_CODE_BYTES);
 		return 0;

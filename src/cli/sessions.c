@@ -98,7 +98,7 @@ static void tell_list(struct json_object *answer, const char *key, const char *w
 
 void sessions_tell_notes(struct json_object *answer)
 {
-	tell_list(answer, "notes", "shared, not copied: ");
+	tell_list(answer, "notes", "note: ");
 	tell_list(answer, "evicted", "no room was left for point ");
 }
 
