@@ -70,21 +70,34 @@ int place_state_dir(char **ret_path, struct err *err)
 	return 0;
 }
 
-int place_program(const char *name, char *path, size_t size, struct err *err)
+__attribute__((weak)) bool place_home(size_t number, char *path, size_t size)
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n < 0)
-		return err_sys(err, errno, "find our own program");
-	self[n] = '\0';
-	char *slash = strrchr(self, '/');
+	ssize_t n = number == 0 ? readlink("/proc/self/exe", path, size - 1) : -1;
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	char *slash = strrchr(path, '/');
 	if (slash)
 		*slash = '\0';
-	const char *const places[] = { "", "/..", "/../lib/hotcell", "/../../bin" };
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		(void)snprintf(path, size, "%s%s/%s", self, places[i], name);
-		if (access(path, X_OK) == 0)
-			return 0;
+	return true;
+}
+
+__attribute__((weak)) bool place_is_foreign(void)
+{
+	return false;
+}
+
+int place_program(const char *name, char *path, size_t size, struct err *err)
+{
+	static const char *const places[] = { "", "/..", "/../lib/hotcell", "/../../bin",
+		"/../bin" };
+	char home[PATH_MAX];
+	for (size_t number = 0; place_home(number, home, sizeof(home)); number++) {
+		for (size_t i = 0; i < COUNT_OF(places); i++) {
+			(void)snprintf(path, size, "%s%s/%s", home, places[i], name);
+			if (access(path, X_OK) == 0)
+				return 0;
+		}
 	}
 	return err_set(err, ERR_MISSING,
 		"the program %s is not beside hotcell nor in ../lib/hotcell of it; run make, or "

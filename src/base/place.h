@@ -2,6 +2,7 @@
 /* Where our own things are: programs beside this one, and a directory of this user alone. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -26,5 +27,15 @@ int place_open_run_dir(int *ret_fd, struct err *err);
  * directory. The path (owned by the caller) may not exist yet. */
 int place_state_dir(char **ret_path, struct err *err);
 
-/* A program of ours: beside this one, in ../lib/hotcell of it, or in ../../bin of one there. */
+/* Where our parts are looked for, by number, the best place first; false past the last. A program
+ * has the directory it is in. The library is loaded into the programs of others and brings its own
+ * answer to this and the next (lib/home.c), so these two are weak. */
+bool place_home(size_t number, char *path, size_t size);
+
+/* Whether the process is somebody else's program: it may have threads, be large and hold secrets,
+ * so no cell may begin as a copy of it. */
+bool place_is_foreign(void);
+
+/* A program of ours: in a home or near it, as the trees of a build and of an installation have
+ * them. */
 int place_program(const char *name, char *path, size_t size, struct err *err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/place.h"
 #include "keeper/cell.h"
 #include "keeper/programs.h"
 
@@ -196,7 +197,7 @@ static int open_template(struct keeper *keeper, const struct spec *spec, const c
 static enum zygote_form choose_form(
 	const struct keeper *keeper, const struct spec *spec, enum keeper_life life)
 {
-	if (life == KEEPER_RESIDENT || life == KEEPER_LENDER)
+	if (life == KEEPER_RESIDENT || life == KEEPER_LENDER || place_is_foreign())
 		return ZYGOTE_PROGRAM;
 	bool has_id_maps = keeper->mode == MODE_ROOT && spec->ro.count + spec->rw.count > 0;
 	return has_id_maps || life == KEEPER_PROBE ? ZYGOTE_COPY : ZYGOTE_BORN;

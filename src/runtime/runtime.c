@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/place.h"
 #include "model/limits.h"
 #include "model/units.h"
 #include "wire/utf8.h"
@@ -31,19 +32,13 @@ static bool is_directory(const char *path)
 static char *shipped_directory(void)
 {
 	static const char *const places[] = { "runtimes", "../lib/hotcell/runtimes" };
-	char program[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	if (len <= 0)
-		return NULL;
-	program[len] = '\0';
-	char *slash = strrchr(program, '/');
-	if (!slash)
-		return NULL;
-	*slash = '\0';
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		auto_free char *path = xasprintf("%s/%s", program, places[i]);
-		if (is_directory(path))
-			return take_ptr(&path);
+	char home[PATH_MAX];
+	for (size_t number = 0; place_home(number, home, sizeof(home)); number++) {
+		for (size_t i = 0; i < COUNT_OF(places); i++) {
+			auto_free char *path = xasprintf("%s/%s", home, places[i]);
+			if (is_directory(path))
+				return take_ptr(&path);
+		}
 	}
 	return NULL;
 }
