@@ -2,7 +2,8 @@
 #
 # One makefile for the whole tree. `make help` lists the targets.
 #
-#   rooms of the library   src/ROOM/*.c         -> $(BUILD)/libhotcell.a
+#   rooms of all programs  src/ROOM/*.c         -> $(BUILD)/librooms.a
+#   the library            src/lib/*.c, rooms   -> $(BUILD)/libhotcell.so.0, $(BUILD)/libhotcell.a
 #   the command line       src/cli/*.c          -> $(BUILD)/hotcell
 #   the prompt             src/cli/*.c          -> $(BUILD)/hotcell-repl
 #   the zygote             src/zygote/*.c       -> $(BUILD)/hotcell-zygote
@@ -20,12 +21,14 @@
 # `make asan` and `make fuzz` never disturb the normal build.
 
 VERSION      := 0.1.0
+SO_VERSION   := 0
 BUILD        ?= build
 SANITIZE     ?=
 FUZZ_SECONDS ?= 20
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 JOBS         ?= $(shell nproc)
+OBJCOPY      ?= objcopy
 HOSTCC       ?= $(CC)
 
 SHELL         := /bin/sh
@@ -59,12 +62,17 @@ unit_help   := $(filter-out $(unit_src),$(sort $(wildcard tests/unit/*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 hostile_src := $(sort $(wildcard tests/hostile/programs/*.c))
 soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c tests/session/*.c))
+library_src := $(sort $(wildcard src/lib/*.c))
+example_src := $(sort $(wildcard examples/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
 bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-lib          := $(BUILD)/libhotcell.a
+lib          := $(BUILD)/librooms.a
+library      := $(BUILD)/libhotcell.so.$(SO_VERSION) $(BUILD)/libhotcell.so \
+	$(if $(SANITIZE),,$(BUILD)/libhotcell.a)
+examples     := $(patsubst %.c,$(BUILD)/%,$(example_src))
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
 	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-worker $(BUILD)/hotcell-repl \
@@ -94,6 +102,10 @@ module     := $(if $(python_include),$(BUILD)/runtimes/python/_hotcell.abi3.so)
 module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c src/zygote/template.c \
 	$(addprefix src/base/,buf.c err.c io.c own.c) src/model/fields.c
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
+
+# The library: in the programs of others, where only what hotcell.h declares may be seen.
+library_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(library_src) $(filter-out src/server/% src/worker/%,$(lib_src))) \
+	$(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # What programs have besides main(), for their unit tests.
 part_obj := $(call obj,$(cli_parts) $(filter-out %/main.c,$(sql_src) $(relay_src)))
@@ -142,8 +154,8 @@ endif
 # ---- building -----------------------------------------------------------------------------------
 
 .PHONY: all tests fuzzers
-all: $(programs) $(lib) $(runtimes) $(module) $(BUILD)/pycache $(benches)
-tests: $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(callers) $(helpers)
+all: $(programs) $(lib) $(library) $(runtimes) $(module) $(BUILD)/pycache $(benches)
+tests: $(examples) $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(callers) $(helpers)
 fuzzers: $(fuzzers)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(flags)
@@ -182,6 +194,31 @@ $(BUILD)/pycache: $(filter $(BUILD)/runtimes/python/%.py,$(runtimes))
 	$(Q)test ! -x /usr/bin/python3 || /usr/bin/python3 -m compileall -q -f \
 		--invalidation-mode unchecked-hash -s $(BUILD)/runtimes/python -p /run/hotcell $^
 	$(Q)touch $@
+
+$(BUILD)/pic/src/lib/%.o: CPPFLAGS_ALL += -Iinclude
+
+$(BUILD)/libhotcell.so.$(SO_VERSION): $(library_obj) src/lib/hotcell.map
+	$(say) LINK $@
+	$(Q)$(compile) -fPIC -shared $(LDFLAGS_ALL) -Wl,-soname,$(@F) -Wl,--version-script=src/lib/hotcell.map \
+		$(library_obj) -o $@ -ljson-c -lfyaml
+
+$(BUILD)/libhotcell.so: $(BUILD)/libhotcell.so.$(SO_VERSION)
+	$(Q)ln -sf $(<F) $@
+
+# One object in which all names but ours are local, so that they meet none of the program's.
+$(BUILD)/libhotcell.a: $(library_obj)
+	@rm -f $@
+	$(say) AR $@
+	$(Q)$(LD) -r $^ -o $(BUILD)/libhotcell.o
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='hotcell_*' $(BUILD)/libhotcell.o
+	$(Q)$(AR) qcs $@ $(BUILD)/libhotcell.o
+
+# As a user of the library builds them, from what is installed and nothing else.
+$(BUILD)/examples/%: examples/%.c include/hotcell.h $(BUILD)/libhotcell.so
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) -std=c11 -O2 -g -Wall -Wextra -Werror $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Iinclude $< -o $@ \
+		-L$(BUILD) -lhotcell -Wl,-rpath,'$$ORIGIN/..'
 
 # Test helpers are found as "unit/…" or "fuzz/…" from tests/, the runner's parts as "sql/…".
 $(BUILD)/obj/tests/%.o: CPPFLAGS_ALL += -Itests -Iruntimes
@@ -346,7 +383,7 @@ $(BUILD)/bench/%: bench/%
 # Objects reached only through a pattern are kept, or every run would build them again.
 .SECONDARY:
 
--include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) \
+-include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) $(library_obj) \
 	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
@@ -395,10 +432,10 @@ format: ## rewrite the C sources in the house format
 	@tools/c-files | xargs clang-format -i
 
 # Written from the same variables the compiler is called with; editors and clang-tidy read it.
-compile_commands.json: Makefile $(flags) $(lib_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
-	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes $(CFLAGS_ALL) \
+compile_commands.json: Makefile $(flags) $(lib_src) $(library_src) $(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(fuzz_src) $(soak_src) $(bench_src)
+	@tools/compile-commands "$(CC)" '$(subst ','\'',$(CPPFLAGS_ALL) -Itests -Iruntimes -Iinclude $(CFLAGS_ALL) \
 		$(addprefix -isystem ,$(dir $(python_include))))' \
-		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(gen_src) $(cli_src) \
+		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(library_src) $(gen_src) $(cli_src) \
 		$(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) \
 		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
 
@@ -418,13 +455,25 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 		$(DESTDIR)$(PREFIX)/lib/hotcell/runtimes/{} \;
 	cd docs && find . \( -name '*.md' -o -name '*.png' \) -exec install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/doc/hotcell/{} \;
 	install -m 644 README.md NEWS LICENSE $(DESTDIR)$(PREFIX)/share/doc/hotcell/
+	install -D -m 644 include/hotcell.h $(DESTDIR)$(PREFIX)/include/hotcell.h
+	install -m 755 $(BUILD)/libhotcell.so.$(SO_VERSION) $(DESTDIR)$(PREFIX)/lib/
+	ln -sf libhotcell.so.$(SO_VERSION) $(DESTDIR)$(PREFIX)/lib/libhotcell.so
+	test ! -f $(BUILD)/libhotcell.a || install -m 644 $(BUILD)/libhotcell.a $(DESTDIR)$(PREFIX)/lib/
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' src/lib/hotcell.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/hotcell.pc
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/python3/dist-packages/hotcell python/hotcell/*.py \
+		python/hotcell/py.typed
+	install -D -m 644 man/hotcell.3 $(DESTDIR)$(PREFIX)/share/man/man3/hotcell.3
 	test ! -f man/hotcell.1 || \
 		install -D -m 644 man/hotcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/hotcell $(DESTDIR)$(PREFIX)/bin/hotcelld \
-		$(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
-	rm -rf $(DESTDIR)$(PREFIX)/lib/hotcell $(DESTDIR)$(PREFIX)/share/doc/hotcell
+		$(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1 $(DESTDIR)$(PREFIX)/share/man/man3/hotcell.3 \
+		$(DESTDIR)$(PREFIX)/include/hotcell.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/hotcell.pc \
+		$(addprefix $(DESTDIR)$(PREFIX)/lib/libhotcell.,a so so.$(SO_VERSION))
+	rm -rf $(DESTDIR)$(PREFIX)/lib/hotcell $(DESTDIR)$(PREFIX)/lib/python3/dist-packages/hotcell $(DESTDIR)$(PREFIX)/share/doc/hotcell
 
 clean: ## remove every build directory
 	rm -rf build build-asan build-fuzz $(filter-out /,$(BUILD)) compile_commands.json

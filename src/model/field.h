@@ -32,6 +32,9 @@ bool field_is_true(const char *text);
 int field_add(struct spec *spec, const struct field *field, const char *from, const char *to,
 	enum field_voice voice, struct err *err);
 
+/* "unknown field 'timeot', did you mean 'timeout'?" Returns -1. */
+int field_refuse_unknown(const char *name, struct err *err);
+
 /* "--timeout: " + what + ", for example --timeout 33". Returns -1. */
 int field_refuse(const struct field *field, enum field_voice voice, enum err_code code,
 	struct err *err, const char *fmt, ...) __attribute__((format(printf, 5, 6)));

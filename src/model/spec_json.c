@@ -162,7 +162,7 @@ static const struct field *field_by_json_name(const char *name)
 	return field && strcmp(field->name, name) == 0 ? field : NULL;
 }
 
-static int refuse_unknown(const char *name, struct err *err)
+int field_refuse_unknown(const char *name, struct err *err)
 {
 	const char *names[64];
 	char quote[48];
@@ -185,7 +185,7 @@ int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *
 	{
 		const struct field *field = field_by_json_name(name);
 		if (!field)
-			return refuse_unknown(name, err);
+			return field_refuse_unknown(name, err);
 		if (value)
 			TRY(readers[field->type](spec, field, value, err));
 	}
