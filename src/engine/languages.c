@@ -16,14 +16,6 @@ static char *path_of(const struct language *language)
 		      : xstrdup(path);
 }
 
-static struct json_object *strings_to_json(const struct strings *strings)
-{
-	struct json_object *json = json_object_new_array();
-	for (size_t i = 0; i < strings->count; i++)
-		(void)json_object_array_add(json, json_new_string(strings->items[i]));
-	return json;
-}
-
 /* What stands ready where cells are lent: the interpreter as well, or the cell alone. */
 static const char *start_of(const struct language *language, bool is_lent)
 {

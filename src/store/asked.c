@@ -17,14 +17,6 @@ static struct json_object *names_to_json(const struct strings *list)
 	return array;
 }
 
-static struct json_object *strings_to_json(const struct strings *list)
-{
-	struct json_object *array = json_object_new_array();
-	for (size_t i = 0; i < list->count; i++)
-		(void)json_object_array_add(array, json_new_string(list->items[i]));
-	return array;
-}
-
 static struct json_object *pairs_to_json(const struct pairs *list)
 {
 	struct json_object *array = json_object_new_array();
