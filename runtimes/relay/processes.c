@@ -51,7 +51,7 @@ static void read_masks(int dir_fd, struct process *process)
 }
 
 void processes_each(
-	pid_t group, void (*take)(void *context, const struct process *process), void *context)
+	pid_t leader, void (*take)(void *context, const struct process *process), void *context)
 {
 	auto_dir DIR *dir = opendir("/proc");
 	for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {

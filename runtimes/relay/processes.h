@@ -15,8 +15,9 @@ struct process {
 	bool catches_interrupt;
 };
 
-/* Calls `take` for each process of a group. */
+/* Calls `take` for each process of the group that `leader` leads, and for its children elsewhere.
+ */
 void processes_each(
-	pid_t group, void (*take)(void *context, const struct process *process), void *context);
+	pid_t leader, void (*take)(void *context, const struct process *process), void *context);
 
 int64_t processes_now(void); /* in ticks since boot */
