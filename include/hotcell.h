@@ -102,7 +102,8 @@ HOTCELL_API int hotcell_spec_set_json(
 	struct hotcell_spec *spec, const char *json, struct hotcell_error *error);
 
 /* Output is also written to these descriptors while it comes; -1: to none. They are borrowed until
- * the last run of the spec is over. A slow reader slows the program, never its deadline. */
+ * the last run of the spec is over. A slow reader slows the program, never its deadline;
+ * one that left ends the run as interrupted. */
 HOTCELL_API void hotcell_spec_follow(struct hotcell_spec *spec, int stdout_fd, int stderr_fd);
 
 /* When this descriptor (a pipe, an eventfd) becomes readable, the run ends as interrupted. It is

@@ -13,10 +13,11 @@ from typing import Any, Iterator, Mapping, Optional, Sequence
 COULD_NOT_RUN = 125  # exit status of hotcell when it could not do what it was asked for
 
 # Fields whose option has another name.
-FLAGS = {"files": "file", "outs": "out"}
+FLAGS = {"files": "file", "outs": "out", "block_imports": "block-dangerous-imports",
+         "allow_modules": "allow-import", "block_modules": "block-import"}
 
 # Fields that an option takes as names with commas between them.
-NAMES = {"commands", "require", "without", "allow_modules", "block_modules"}
+NAMES = {"commands", "require", "without"}
 
 
 class HotcellError(Exception):
@@ -51,6 +52,14 @@ def to_field(value: Any) -> Any:
     return value
 
 
+def to_item(item: Any) -> str:
+    """An item of a list as an option has it: {"from": …, "to": …} is FROM:TO."""
+    if not isinstance(item, dict):
+        return str(item)
+    text = str(item.get("from", "")).replace(":", "\\:")
+    return text if item.get("to") is None else f"{text}:{item['to']}"
+
+
 def to_flags(settings: Mapping[str, Any]) -> list[str]:
     """Settings as options of the command line."""
     flags: list[str] = []
@@ -66,7 +75,7 @@ def to_flags(settings: Mapping[str, Any]) -> list[str]:
         elif isinstance(value, list) and name in NAMES:
             flags += [flag, ",".join(map(str, value))]
         elif isinstance(value, list):
-            flags += [word for item in value for word in (flag, str(item))]
+            flags += [word for item in value for word in (flag, to_item(item))]
         else:
             flags += [flag, str(value)]
     return flags

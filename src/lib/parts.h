@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "engine/engine.h"
 #include "model/result.h"
 #include "model/spec.h"
 
@@ -61,6 +62,9 @@ int spec_build(const struct hotcell_spec *asked, const struct config *config, st
 
 /* spec_build() with the settings of now. */
 int spec_build_settled(const struct hotcell_spec *asked, struct spec *spec, struct err *err);
+
+/* Where output goes while it comes. `asked` may be NULL. */
+struct outlet outlet_of(const struct hotcell_spec *asked);
 
 /* Makes it that of a run that could not be made. */
 void result_refuse(struct result *result, const struct err *err);

@@ -31,6 +31,21 @@ void result_refuse(struct result *result, const struct err *err)
 	result_set_error(result, "setup", "%s", err->text);
 }
 
+/* As the program wrote it: what to make of it is the reader's affair. */
+static void render(void *context, int stream, const char *data, size_t len, struct buf *pending)
+{
+	(void)context;
+	(void)stream;
+	(void)buf_append(pending, data, len);
+}
+
+struct outlet outlet_of(const struct hotcell_spec *asked)
+{
+	return (struct outlet){ .fds = { asked ? asked->follow_fds[0] : -1,
+					asked ? asked->follow_fds[1] : -1 },
+		.render = render };
+}
+
 static int run(
 	const struct hotcell_spec *asked, struct hotcell_result **ret_result, struct err *err)
 {
@@ -39,7 +54,7 @@ static int run(
 	struct report report = { 0 };
 	struct engine_rest rest = { 0 };
 	const struct engine_wishes wishes = {
-		.outlet = { .fds = { asked->follow_fds[0], asked->follow_fds[1] } },
+		.outlet = outlet_of(asked),
 		.interrupt_fd = asked->interrupt_fd,
 		.wants_version = true,
 	};

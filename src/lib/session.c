@@ -131,8 +131,7 @@ static int take_turn(const char *session, const char *code, const struct hotcell
 		.waits = true,
 		.env = wanted.env.count > 0 ? &wanted.env : NULL,
 		.stdin_path = wanted.stdin_path,
-		.outlet = { .fds = { asked ? asked->follow_fds[0] : -1,
-				    asked ? asked->follow_fds[1] : -1 } },
+		.outlet = outlet_of(asked),
 		.interrupt_fd = asked ? asked->interrupt_fd : -1,
 		.spec = &spec };
 	if (r == 0)

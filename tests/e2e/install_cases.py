@@ -9,7 +9,10 @@ from suite import BUILD, ROOT, SOURCE, Skip, check, claim, contains, equal, is_s
 INSTALLED = {"bin/hotcell", "bin/hotcelld", "lib/hotcell/hotcell-keeper", "lib/hotcell/hotcell-zygote",
              "lib/hotcell/hotcell-bench", "lib/hotcell/hotcell-repl", "lib/hotcell/bench/run",
              "lib/hotcell/bench/true",
-             "lib/hotcell/runtimes/python/language.json", "share/doc/hotcell/README.md"}
+             "lib/hotcell/runtimes/python/language.json", "share/doc/hotcell/README.md",
+             "include/hotcell.h", "lib/libhotcell.so.0", "lib/libhotcell.so", "lib/libhotcell.a",
+             "lib/pkgconfig/hotcell.pc", "share/man/man3/hotcell.3",
+             "lib/python3/dist-packages/hotcell/__init__.py"}
 
 
 def make(*args):
