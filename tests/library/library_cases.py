@@ -50,6 +50,13 @@ def runs(person):
     equal(people.library(person, "run", {"file": path})["stdout"], "/home/user\n", "stdout of a file")
 
 
+@claim("loaded by a name that is relative, the library finds its parts")
+def relative(person):
+    name = os.path.relpath(os.path.join(person.build, people.LIBRARY), person.dir)
+    told = people.library(person, "run", {**SPEC, "code": "print(1)"}, env={"LIBHOTCELL": name})
+    equal(told["status"], "ok", f"status of {told}")
+
+
 @claim("what cannot be run is told by the call and by a result")
 def refused(person):
     told = people.library(person, "run", {**SPEC, "language": "klingon", "code": "1"})

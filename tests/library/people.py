@@ -38,7 +38,7 @@ def library(person, *order, env=None, refused=False):
     """What an order to libhotcell comes to."""
     prepare(person)
     ran = run(person, PYTHON, os.path.join(person.build, "library.py"), json.dumps(order),
-              env={**(env or {}), "LIBHOTCELL": os.path.join(person.build, LIBRARY)}).ok()
+              env={"LIBHOTCELL": os.path.join(person.build, LIBRARY), **(env or {})}).ok()
     check(ran.err == "", f"the library printed {ran.err!r}")
     told = json.loads(ran.out)
     check(("refused" in told) == refused, f"{order} came to {told}")
