@@ -100,7 +100,7 @@ def interrupts(person):
 def foreground(person):
     for shell in SHELLS:
         session = Session(shell)
-        session.run("python3 -c 'import time; time.sleep(100)' & echo $! > pid")
+        session.run("python3 -c 'import time; time.sleep(100)' & echo $! > pid; sleep 0.3")
         for _ in range(30):
             turn = session.run("echo go; sleep 100; echo no", interrupt_at=b"go\n")
             check(turn.code != 0 and turn.done["interrupted"], f"{shell}: {turn}")
