@@ -10,13 +10,8 @@ TEST(every_option_of_the_table_is_known)
 	for (size_t i = 0; i < server_option_count; i++) {
 		const struct server_option *option = &server_options[i];
 		server_settings_init(&settings);
-		int r = server_settings_set(
-			&settings, option->flag, option->metavar ? "7" : NULL, &err);
-		if (strcmp(option->flag, "listen") == 0)
-			ASSERT_EQ(r, -1);
-		else
-			ASSERT_EQ(r, 0);
-		ASSERT(!strstr(err.text, "no such option"));
+		ASSERT_OK(server_settings_set(
+			&settings, option->flag, option->metavar ? "7" : NULL, &err));
 	}
 	ASSERT_FAIL(server_settings_set(&settings, "nothing", NULL, &err), ERR_INVALID);
 }
