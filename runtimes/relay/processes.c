@@ -18,36 +18,44 @@ int64_t processes_now(void)
 	return (int64_t)now.tv_sec * ticks + now.tv_nsec * ticks / 1000000000;
 }
 
+/* Fields of stat behind the name, counted from the state. */
+enum { FIELD_PARENT = 1, FIELD_GROUP = 2, FIELD_STARTED = 19 };
+
+static int64_t field(const char *text, int number)
+{
+	for (; number > 0 && text; number--)
+		text = strchr(text + 1, ' ');
+	return text ? strtoll(text, NULL, 10) : -1;
+}
+
 static bool read_stat(int dir_fd, struct process *process)
 {
 	char text[1024];
-	int parent = 0, group = 0;
-	long long started = 0;
 	if (io_read_at(dir_fd, "stat", text, sizeof(text)) <= 0)
 		return false;
-	const char *rest = strrchr(text, ')'); /* a name may hold anything */
-	if (!rest || sscanf(rest,
-			     ") %*c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
-			     "%*d %*d %*d %*d %*d %*d %lld",
-			     &parent, &group, &started) != 3)
+	const char *name_end = strrchr(text, ')'); /* a name may hold anything */
+	if (!name_end || name_end[1] != ' ')
 		return false;
-	process->parent = parent;
-	process->group = group;
-	process->started = started;
-	return true;
+	process->parent = (pid_t)field(name_end + 1, FIELD_PARENT);
+	process->group = (pid_t)field(name_end + 1, FIELD_GROUP);
+	process->started = field(name_end + 1, FIELD_STARTED);
+	return process->started >= 0;
+}
+
+/* Whether SIGINT is in the set of signals that this line of status shows. */
+static bool has_interrupt(const char *status, const char *line)
+{
+	const char *at = strstr(status, line);
+	return at && (strtoull(at + strlen(line), NULL, 16) >> (SIGINT - 1) & 1);
 }
 
 static void read_masks(int dir_fd, struct process *process)
 {
 	char text[4096];
-	unsigned long long ignored = 0, caught = 0;
 	if (io_read_at(dir_fd, "status", text, sizeof(text)) <= 0)
 		return;
-	const char *masks = strstr(text, "\nSigIgn:");
-	if (!masks || sscanf(masks, " SigIgn: %llx SigCgt: %llx", &ignored, &caught) != 2)
-		return;
-	process->ignores_interrupt = ignored >> (SIGINT - 1) & 1;
-	process->catches_interrupt = caught >> (SIGINT - 1) & 1;
+	process->ignores_interrupt = has_interrupt(text, "\nSigIgn:");
+	process->catches_interrupt = has_interrupt(text, "\nSigCgt:");
 }
 
 void processes_each(

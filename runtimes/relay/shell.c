@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -476,14 +477,13 @@ static void insist_shell(struct relay *relay, bool is_last)
 static void hear_end(struct relay *relay, const char *line)
 {
 	struct shell *shell = relay->state;
-	long long number = 0;
-	int status = 0;
-	char flags[FLAGS_MAX] = "";
-	if (sscanf(line, "%lld %d %63s", &number, &status, flags) < 2 ||
-		number != relay->turn.number)
+	char *end = NULL;
+	long long number = strtoll(line, &end, 10);
+	long status = strtol(end, &end, 10);
+	if (number != relay->turn.number || *end != ' ')
 		return; /* of a turn that is over, or not the shell's */
-	memcpy(shell->flags, flags, sizeof(flags));
-	shell->exit_code = status & 0xff;
+	(void)snprintf(shell->flags, sizeof(shell->flags), "%s", end + 1);
+	shell->exit_code = (int)(status & 0xff);
 	shell->is_held = true;
 	if (!relay->turn.is_interrupted || is_settled(relay))
 		end_execution(relay);
