@@ -31,7 +31,7 @@ FLAGS = {"block_imports": "--block-dangerous-imports", "block_modules": "--block
 def through_program(person, settings, code):
     flags = [word for name, value in settings.items()
              for word in ((FLAGS.get(name, "--" + name),) + ((value,) if value != "true" else ()))]
-    result = person.json(*flags, "-c", code)
+    result = person.json(*flags, "-c", code, env=people.alone(person))
     return result["status"], result["exit_code"], result["error"] and result["error"]["message"]
 
 
@@ -62,7 +62,7 @@ def exact(person):
 @claim("the compact text is the same through the program, the library and the package")
 def compact(person):
     for code in ("print('hello')\n6 * 7", "1 / 0", "pass", "x = (1,"):
-        wanted = person.run("--compact", "-t", "5", "-c", code).out
+        wanted = person.run("--compact", "-t", "5", "-c", code, env=people.alone(person)).out
         equal(people.library(person, "python_code", code, 5), wanted, f"library's text of {code!r}")
         equal(people.package(person, "answer = hotcell.run_python_code(json.loads(sys.argv[1]), 5)",
                              code), wanted, f"package's text of {code!r}")
