@@ -123,9 +123,11 @@ static int take_turn(const char *session, const char *code, const struct hotcell
 	int r = spec_build(asked, NULL, &wanted, err);
 	if (r == 0)
 		r = check_turn(&wanted, err);
+	if (r == 0 && !code)
+		r = err_set(err, ERR_INVALID, "there is no code to execute");
 	const struct session_turn turn = { .session = session,
 		.code = code,
-		.code_len = strlen(code),
+		.code_len = code ? strlen(code) : 0,
 		.timeout_ms = given(&wanted, "timeout", wanted.timeout_ms),
 		.max_output = given(&wanted, "max_output", wanted.max_output),
 		.waits = true,

@@ -120,7 +120,7 @@ int hotcell_spec_set(
 	call_begin(&call);
 	if (!spec || !name || !value)
 		r = err_set(&call.err, ERR_INVALID, "a field needs a spec, a name and a value");
-	if (r == 0)
+	else
 		r = set_named(spec, name, value, &call.err);
 	return call_end(&call, r, error);
 }
@@ -132,7 +132,7 @@ int hotcell_spec_set_json(struct hotcell_spec *spec, const char *json, struct ho
 	call_begin(&call);
 	if (!spec || !json)
 		r = err_set(&call.err, ERR_INVALID, "there is no spec, or no JSON for it");
-	if (r == 0)
+	else
 		r = set(spec, NULL, json, &call.err);
 	return call_end(&call, r, error);
 }
