@@ -134,7 +134,7 @@ def true_version(person):
 def list_languages(person):
     for name, entry in available(person).items():
         equal(sorted(entry), ["aliases", "available", "compiled", "definition", "documentation",
-                              "endings", "name", "package", "path", "title", "version", "warm"],
+                              "endings", "name", "package", "path", "start", "title", "version", "warm"],
               f"keys of {name}")
         if name in LANGUAGES:
             equal(entry["package"], LANGUAGES[name]["package"], f"package of {name}")
