@@ -42,7 +42,7 @@ static const char run_examples[] = "  hotcell run script.py input.txt\n"
 				   "  hotcell run -l bash -c 'echo $HOME' --json\n"
 				   "  hotcell run --ro .:/home/user/project -t 10 -m 256M test.py\n"
 				   "  hotcell run --file data.csv --out '*.png:plots' plot.py\n"
-				   "  hotcell run --compact -t 5 -c '1 / 0'\n"
+				   "  hotcell run --compact -t 5 -c 'sum(range(10))'\n"
 				   "  hotcell run --exec -- ls -la /\n";
 
 static int take_option(void *context, const char *flag, const char *value, struct err *err)

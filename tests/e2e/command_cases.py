@@ -5,8 +5,8 @@ import re
 
 from suite import check, claim, contains, equal, lacks, matches
 
-COMMANDS = ("run", "serve", "batch", "audit", "artifacts", "config", "bench", "doctor", "languages",
-            "providers")
+COMMANDS = ("run", "check", "session", "repl", "serve", "batch", "audit", "artifacts", "config", "bench",
+            "doctor", "languages", "providers")
 
 
 @claim("hotcell alone shows how it is used and fails")
@@ -28,6 +28,8 @@ def help_lists(person):
             contains(ran.out, f"usage: hotcell {command}", f"hotcell {command} {word}")
             if command == "config":  # each of its words has options of its own
                 ran = person.call(command, "show", word).ok()
+            elif command == "session":
+                ran = person.call(command, "list", word).ok()
             contains(ran.out, "--help", f"hotcell {command} {word}")
             equal(ran.err, "", "stderr")
         if command not in ("run", "batch"):  # what batch prints is JSON already

@@ -351,7 +351,7 @@ def missing_values(person):
 
 @claim("a switch refuses a value")
 def switch_with_value(person):
-    for word in ("--json=1", "--cold=yes", "--explain=x"):
+    for word in ("--json=1", "--cold=perhaps", "--explain=x"):
         person.run(word, *ANYTHING).exits(125)
 
 
