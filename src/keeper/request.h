@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "model/spec.h"
+#include "keeper/keeper.h"
 
 struct json_object;
 
@@ -63,9 +62,6 @@ struct session_request {
 	int64_t after; /* of a list: where the page before ended */
 	bool waits, is_forced, wants_workspace, is_question;
 };
-
-/* Whether it can name a session or a point. */
-bool session_name_is_sound(const char *name);
 
 /* The error is for the person who asked. Either way the caller ends it with _done(). */
 int session_request_read(

@@ -204,8 +204,8 @@ static struct point *add_point(struct errand *errand)
 		.parent = session->current,
 		.is_automatic = errand->kind == ERRAND_TURN,
 		.execution = session->executions,
-		.created = time(NULL),
-		.runner = take_ptr(&errand->copy) };
+		.created = time(NULL) };
+	point->runner = take_ptr(&errand->copy);
 	memcpy(point->name, errand->name, sizeof(point->name));
 	if (point->runner)
 		point->runner->point = point;

@@ -111,9 +111,9 @@ int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const c
 	int fds[IO_FDS_MAX];
 	size_t fd_count = fill(cell, &terms, fds);
 	size_t len = strlen(words);
-	auto_free char *text = xcalloc(sizeof(terms) + len, 1);
+	auto_free char *text = xcalloc(sizeof(terms) + len + 1, 1);
 	memcpy(text, &terms, sizeof(terms));
-	memcpy(text + sizeof(terms), words, len);
+	memcpy(text + sizeof(terms), words, len + 1);
 	return loan_send(conn_fd, LOAN_GRANTED, turn, text, sizeof(terms) + len, fds, fd_count);
 }
 
