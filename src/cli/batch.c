@@ -377,7 +377,8 @@ static int start(struct batch *batch, const char *path, struct err *err)
 		r = loop_add(&batch->loop, &batch->signal_watch, EPOLLIN);
 	if (r < 0)
 		return err_sys(err, -r, "watch for signals");
-	return workers_open(&batch->loop, (size_t)batch->concurrency, &batch->workers, err);
+	batch->workers = workers_open(&batch->loop, (size_t)batch->concurrency);
+	return 0;
 }
 
 static int work_off(struct batch *batch, struct err *err)

@@ -133,6 +133,7 @@ void habit_follow(void)
 	for (size_t i = 0; habit.is_known && i < habit.count; i++) {
 		const struct stretch *stretch = &habit.stretches[i];
 		/* one that is not there is passed over */
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel told it as a number */
 		(void)madvise(
 			(void *)stretch->start, stretch->end - stretch->start, stretch->advice);
 	}

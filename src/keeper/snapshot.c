@@ -88,16 +88,17 @@ static void put_mode_back(int dir_fd, const struct stat *st)
 		(void)fchmod(dir_fd, st->st_mode & 07777);
 }
 
-/* A list of its own, so that `fd` stays at its place. */
-static int list_dir(int fd, DIR **ret_dir)
+/* A list of its own, so that `fd` stays at its place. NULL and errno. */
+static DIR *list_dir(int fd)
 {
 	int list_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*ret_dir = list_fd < 0 ? NULL : fdopendir(list_fd);
-	if (*ret_dir)
-		return 0;
+	DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
+	if (dir)
+		return dir;
 	int sys = errno;
 	own_close(&list_fd);
-	return -sys;
+	errno = sys;
+	return NULL;
 }
 
 static int count_entry(struct copying *copying, int depth)
@@ -132,12 +133,13 @@ static int remove_tree(int dir_fd, const char *name, int depth)
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	auto_fd int fd = open_dir(dir_fd, name, &st);
-	auto_dir DIR *dir = NULL;
-	int r = fd < 0 ? fd : list_dir(fd, &dir);
-	if (r == 0 && fchmod(fd, 0700) < 0)
-		r = -errno;
-	for (struct dirent *entry = r < 0 ? NULL : readdir(dir); entry && r == 0;
-		entry = readdir(dir))
+	if (fd < 0)
+		return fd;
+	int r = fchmod(fd, 0700) < 0 ? -errno : 0;
+	auto_dir DIR *dir = list_dir(fd);
+	if (!dir)
+		return -errno;
+	for (struct dirent *entry = readdir(dir); entry && r == 0; entry = readdir(dir))
 		if (!is_dot(entry->d_name))
 			r = remove_tree(fd, entry->d_name, depth + 1);
 	if (r == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0)
@@ -263,10 +265,11 @@ static int take_entry(struct copying *copying, int home_fd, int tree_fd, int pre
 
 static int take_dir(struct copying *copying, int home_fd, int tree_fd, int previous_fd, int depth)
 {
-	auto_dir DIR *dir = NULL;
-	int r = list_dir(home_fd, &dir);
-	for (struct dirent *entry = r < 0 ? NULL : readdir(dir); entry && r == 0;
-		entry = readdir(dir))
+	int r = 0;
+	auto_dir DIR *dir = list_dir(home_fd);
+	if (!dir)
+		return -errno;
+	for (struct dirent *entry = readdir(dir); entry && r == 0; entry = readdir(dir))
 		if (!is_dot(entry->d_name))
 			r = take_entry(
 				copying, home_fd, tree_fd, previous_fd, entry->d_name, depth + 1);
@@ -378,10 +381,11 @@ static int restore_entry(
 /* What was not there, or was something else, goes first: that makes room. */
 static int clear_dir(int tree_fd, int home_fd, int depth)
 {
-	auto_dir DIR *dir = NULL;
-	int r = list_dir(home_fd, &dir);
-	for (struct dirent *entry = r < 0 ? NULL : readdir(dir); entry && r == 0;
-		entry = readdir(dir)) {
+	int r = 0;
+	auto_dir DIR *dir = list_dir(home_fd);
+	if (!dir)
+		return -errno;
+	for (struct dirent *entry = readdir(dir); entry && r == 0; entry = readdir(dir)) {
 		struct stat st;
 		struct stat copy;
 		const char *name = entry->d_name;
@@ -396,12 +400,13 @@ static int clear_dir(int tree_fd, int home_fd, int depth)
 
 static int restore_dir(struct copying *copying, int tree_fd, int home_fd, int depth)
 {
-	auto_dir DIR *dir = NULL;
 	int r = clear_dir(tree_fd, home_fd, depth);
-	if (r == 0)
-		r = list_dir(tree_fd, &dir);
-	for (struct dirent *entry = r < 0 ? NULL : readdir(dir); entry && r == 0;
-		entry = readdir(dir))
+	if (r < 0)
+		return r;
+	auto_dir DIR *dir = list_dir(tree_fd);
+	if (!dir)
+		return -errno;
+	for (struct dirent *entry = readdir(dir); entry && r == 0; entry = readdir(dir))
 		if (!is_dot(entry->d_name))
 			r = restore_entry(copying, tree_fd, home_fd, entry->d_name, depth + 1);
 	return r;

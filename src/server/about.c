@@ -141,7 +141,7 @@ static struct json_object *describe_routes(void)
 			path = json_object_new_object();
 			json_put(paths, route->path, path);
 		}
-		for (size_t at = 0; route->method[at] && at < sizeof(method) - 1; at++)
+		for (size_t at = 0; at < sizeof(method) - 1 && route->method[at]; at++)
 			method[at] = (char)(route->method[at] | 0x20);
 		(void)json_object_object_add(path, method, describe_route(route));
 	}

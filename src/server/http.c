@@ -351,7 +351,7 @@ static void hear_daemon(void *context, uint32_t events)
 	turn(context);
 }
 
-static void say(void *context, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void say(void *context, const char *fmt, va_list ap)
 {
 	char text[512];
 	(void)context;
@@ -513,7 +513,7 @@ int http_open(struct loop *loop, const struct http_settings *settings, struct ht
 	http->loop = loop;
 	http->settings = *settings;
 	*ret_http = http;
-	TRY(workers_open(loop, (size_t)settings->concurrency, &http->workers, err));
+	http->workers = workers_open(loop, (size_t)settings->concurrency);
 	TRY(listen_local(http, err));
 	return settings->listen ? listen_at(http, settings->listen, err) : 0;
 }

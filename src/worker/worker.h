@@ -24,7 +24,7 @@ struct listener {
 
 /* Starts none before there is work. `loop` is watched from then on; `most` jobs run at once, the
  * others wait in order. */
-int workers_open(struct loop *loop, size_t most, struct workers **ret_workers, struct err *err);
+struct workers *workers_open(struct loop *loop, size_t most);
 
 /* Ends those that run, and whatever they run. */
 void workers_close(struct workers *workers);

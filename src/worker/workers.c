@@ -112,6 +112,9 @@ static int start_worker(struct workers *workers, struct worker **ret_worker, str
 {
 	int socks[2] = { -1, -1 };
 	int pipes[2] = { -1, -1 };
+	if (!workers->program[0])
+		TRY(place_program(
+			"hotcell-worker", workers->program, sizeof(workers->program), err));
 	struct worker *worker = xcalloc(1, sizeof(*worker));
 	int r = join(socks, pipes);
 	if (r == 0)
@@ -159,14 +162,18 @@ static void leave_alone(struct worker *worker)
 	own_close(&worker->sock);
 }
 
-static void end_worker(struct worker *worker)
+static void unlink_worker(struct worker *worker)
 {
-	struct workers *workers = worker->owner;
-	struct worker **at = &workers->first;
+	struct worker **at = &worker->owner->first;
 	while (*at != worker)
 		at = &(*at)->next;
 	*at = worker->next;
-	workers->count--;
+	worker->owner->count--;
+}
+
+/* One that is in no list any more. */
+static void end_worker(struct worker *worker)
+{
 	leave_alone(worker);
 	bury(worker->pid);
 	own_close(&worker->cancel_fd);
@@ -306,10 +313,11 @@ static void lose_worker(struct worker *worker)
 	struct worker *next = NULL;
 	struct err err = { 0 };
 	end_work(worker, NULL, 0);
+	unlink_worker(worker);
 	end_worker(worker);
 	if (!workers->waiting)
 		return;
-	if (start_worker(workers, &next, &err) == 0) {
+	if (start_worker(workers, &next, &err) == 0 && next) {
 		take_next(next);
 		return;
 	}
@@ -341,18 +349,13 @@ static void hear_worker(void *context, uint32_t events)
 /* ---- the door -----------------------------------------------------------------------------------
  */
 
-int workers_open(struct loop *loop, size_t most, struct workers **ret_workers, struct err *err)
+struct workers *workers_open(struct loop *loop, size_t most)
 {
 	struct workers *workers = xcalloc(1, sizeof(*workers));
 	workers->loop = loop;
 	workers->most = most;
 	workers->waiting_end = &workers->waiting;
-	if (place_program("hotcell-worker", workers->program, sizeof(workers->program), err) < 0) {
-		free(workers);
-		return -1;
-	}
-	*ret_workers = workers;
-	return 0;
+	return workers;
 }
 
 void workers_close(struct workers *workers)
@@ -367,8 +370,10 @@ void workers_close(struct workers *workers)
 	for (struct worker *worker = workers->first; worker; worker = worker->next)
 		leave_alone(worker);
 	while (workers->first) {
-		struct work *work = workers->first->work;
-		end_worker(workers->first);
+		struct worker *worker = workers->first;
+		struct work *work = worker->work;
+		workers->first = worker->next;
+		end_worker(worker);
 		free_work(work);
 	}
 	free(workers);
