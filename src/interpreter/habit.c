@@ -133,8 +133,9 @@ void habit_follow(void)
 	for (size_t i = 0; habit.is_known && i < habit.count; i++) {
 		const struct stretch *stretch = &habit.stretches[i];
 		/* one that is not there is passed over */
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel told it as a number */
+		/* NOLINTBEGIN(performance-no-int-to-ptr): the kernel tells addresses as numbers */
 		(void)madvise(
 			(void *)stretch->start, stretch->end - stretch->start, stretch->advice);
+		/* NOLINTEND(performance-no-int-to-ptr) */
 	}
 }

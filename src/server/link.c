@@ -24,6 +24,7 @@ enum {
 	CONNECT_MS = 2,    /* between two looks whether it listens */
 	ANSWER_MS = 10000, /* it must listen and tell what is lent within this */
 	END_MS = 15000,    /* and end within this */
+	DYING_MS = 200,    /* from its hanging up to its end */
 };
 
 static void adopt(struct server *server);
@@ -65,10 +66,20 @@ static void give_up(struct server *server, const struct err *err)
 		server_fail(server, err);
 }
 
+/* A process that ends may hang up on us before it stops to listen; the next one must not meet it.
+ */
+static void await_death(const struct link *link)
+{
+	struct pollfd death = { .fd = link->pidfd, .events = POLLIN };
+	(void)poll(&death, 1, DYING_MS);
+}
+
 static void lose(struct server *server, const char *what)
 {
 	struct link *link = &server->link;
 	struct err err = { 0 };
+	if (link->pidfd >= 0)
+		await_death(link);
 	close_link(server);
 	drop_running(server);
 	server->sessions = 0;
