@@ -23,6 +23,7 @@
 #include "relay/start.h"
 #include "relay/talk.h"
 #include "wire/json.h"
+#include "wire/utf8.h"
 
 enum {
 	CODE_MAX = 4 * RELAY_FRAME_MAX + 4096,
@@ -182,48 +183,27 @@ static void ask(struct relay *relay, enum question question, const char *about, 
 		(int)getpid(), shell->answer_fd);
 }
 
-/* Positions are told in characters. */
-static size_t byte_at(const char *text, int64_t characters)
-{
-	size_t at = 0;
-	for (; text[at] != '\0'; at++) {
-		if (((unsigned char)text[at] & 0xc0) == 0x80)
-			continue;
-		if (characters-- <= 0)
-			break;
-	}
-	return at;
-}
-
-static int64_t characters_in(const char *text, size_t len)
-{
-	int64_t count = 0;
-	for (size_t i = 0; i < len; i++)
-		count += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return count;
-}
-
 static void complete(struct relay *relay, struct json_object *request)
 {
 	struct shell *shell = relay->state;
 	const struct dialect *dialect = shell->dialect;
 	const char *code = text_of(request, "code");
-	size_t end =
-		byte_at(code, json_object_get_int64(json_object_object_get(request, "cursor")));
+	size_t end = utf8_byte_at(
+		code, json_object_get_int64(json_object_object_get(request, "cursor")));
 	bool is_command = false, is_cd = false;
 	size_t start = dialect_word(code, end, &is_command, &is_cd);
 	auto_free char *word = xstrndup(code + start, end - start);
 	const char *how = is_cd ? dialect->directories : dialect->files;
 	const char *about = word;
-	shell->start = characters_in(code, start);
-	shell->end = characters_in(code, end);
+	shell->start = utf8_count(code, start);
+	shell->end = utf8_count(code, end);
 	shell->before[0] = '\0';
 	const char *dollar = strrchr(word, '$');
 	if (dollar) {
 		about = dollar + (dollar[1] == '{' ? 2 : 1);
 		(void)snprintf(shell->before, sizeof(shell->before), "%.*s", (int)(about - dollar),
 			dollar);
-		shell->start += characters_in(word, (size_t)(dollar - word));
+		shell->start += utf8_count(word, (size_t)(dollar - word));
 		how = dialect->variables;
 	} else if (is_command) {
 		how = dialect->commands;

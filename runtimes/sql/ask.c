@@ -6,6 +6,7 @@
 
 #include "base/own.h"
 #include "wire/json.h"
+#include "wire/utf8.h"
 
 enum { MATCHES_MAX = 500, TEXT_MAX = 64 << 10 };
 
@@ -70,27 +71,6 @@ static bool is_word(char c)
 	       c == '_' || (c & 0x80);
 }
 
-/* Positions are told in characters. */
-static size_t byte_at(const char *text, int64_t characters)
-{
-	size_t at = 0;
-	for (; text[at] != '\0'; at++) {
-		if (((unsigned char)text[at] & 0xc0) == 0x80)
-			continue;
-		if (characters-- <= 0)
-			break;
-	}
-	return at;
-}
-
-static int64_t characters_in(const char *text, size_t len)
-{
-	int64_t count = 0;
-	for (size_t i = 0; i < len; i++)
-		count += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return count;
-}
-
 static void find_names(struct shell *shell, struct matches *matches, const char *table)
 {
 	static const char columns[] =
@@ -121,8 +101,8 @@ static void find_commands(struct matches *matches)
 struct json_object *ask_complete(struct shell *shell, struct json_object *request)
 {
 	const char *code = text_of(request, "code");
-	size_t end =
-		byte_at(code, json_object_get_int64(json_object_object_get(request, "cursor")));
+	size_t end = utf8_byte_at(
+		code, json_object_get_int64(json_object_object_get(request, "cursor")));
 	size_t start = end;
 	while (start > 0 && is_word(code[start - 1]))
 		start--;
@@ -142,8 +122,8 @@ struct json_object *ask_complete(struct shell *shell, struct json_object *reques
 	struct json_object *json = json_object_new_object();
 	json_put(json, "event", json_new_string("completions"));
 	json_put(json, "matches", matches.list);
-	json_put(json, "start", json_object_new_int64(characters_in(code, start)));
-	json_put(json, "end", json_object_new_int64(characters_in(code, end)));
+	json_put(json, "start", json_object_new_int64(utf8_count(code, start)));
+	json_put(json, "end", json_object_new_int64(utf8_count(code, end)));
 	return json;
 }
 

@@ -48,11 +48,6 @@ const char *request_header(const struct request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-const char *request_query(const struct request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
 static int fd_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
@@ -361,28 +356,20 @@ __attribute__((format(printf, 2, 0))) static void say(void *context, const char 
 }
 
 /* Takes `fd`. */
-static int start_listener(struct http *http, int fd, const char *certificate, const char *key,
-	struct listener_socket *listener, struct err *err)
+static int start_listener(
+	struct http *http, int fd, struct listener_socket *listener, struct err *err)
 {
-	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-			     (certificate ? MHD_USE_TLS : 0);
-	struct MHD_OptionItem secrets[] = {
-		{ certificate ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
-			(void *)certificate },
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
-		{ MHD_OPTION_END, 0, NULL },
-	};
 	listener->http = http;
-	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve, listener,
-		MHD_OPTION_EXTERNAL_LOGGER, say, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+	listener->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, serve,
+		listener, MHD_OPTION_EXTERNAL_LOGGER, say, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_NOTIFY_COMPLETED, finish, NULL, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)HEADERS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_SECONDS,
-		MHD_OPTION_ARRAY, secrets, MHD_OPTION_END);
+		MHD_OPTION_END);
 	if (!listener->daemon) {
 		(void)close(fd);
-		return err_set(err, ERR_BROKEN, "HTTP could not be started%s",
-			certificate ? "; are certificate and key a pair, in PEM?" : "");
+		return err_set(err, ERR_BROKEN, "HTTP could not be started");
 	}
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -419,7 +406,7 @@ static int listen_local(struct http *http, struct err *err)
 	(void)umask(before);
 	if (r < 0 || listen(fd, BACKLOG) < 0)
 		return err_sys(err, errno, "listen at '%s'", listener->path);
-	return start_listener(http, take_fd(&fd), NULL, NULL, listener, err);
+	return start_listener(http, take_fd(&fd), listener, err);
 }
 
 /* An address as the kernel takes it. */
@@ -501,7 +488,7 @@ static int listen_at(struct http *http, const char *text, struct err *err)
 	listener->next = http->listeners;
 	listener->watch.fd = -1;
 	http->listeners = listener;
-	TRY(start_listener(http, fd, NULL, NULL, listener, err));
+	TRY(start_listener(http, fd, listener, err));
 	server_log("HTTP at http://%s", text);
 	return 0;
 }
@@ -522,7 +509,6 @@ void http_close(struct http *http)
 {
 	if (!http)
 		return;
-	http->is_leaving = true;
 	/* libmicrohttpd must not be stopped while connections are suspended */
 	for (struct request *request = http->requests; request; request = request->next) {
 		request->is_stream_over = true;

@@ -65,7 +65,6 @@ struct route {
 	const char *method;
 	const char *path;
 	const char *summary;
-	bool is_open; /* for whoever can connect, without a word of who they are */
 	void (*answer)(struct request *request);
 };
 
@@ -105,13 +104,11 @@ const struct route *route_find(const char *method, const char *path, bool *ret_i
 
 /* http.c */
 const char *request_header(const struct request *request, const char *name);
-const char *request_query(const struct request *request, const char *name);
 void request_wake(struct request *request); /* there is something to send */
 
 struct http_settings {
 	const char *listen;      /* ADDR:PORT; NULL: none */
 	const char *socket_path; /* of the daemon; HTTP is beside it */
-	const char *certificate, *key;
 	int64_t concurrency, queue;
 };
 
@@ -134,10 +131,8 @@ struct http {
 	struct workers *workers;
 	struct queue queue; /* executions that wait for a worker */
 	size_t running;
-	size_t connections;
 	uint64_t next_id;
 	struct http_counts counts;
-	bool is_leaving;
 };
 
 int http_open(struct loop *loop, const struct http_settings *settings, struct http **ret_http,

@@ -6,13 +6,13 @@
 #include "server/routes.h"
 
 const struct route http_routes[] = {
-	{ "POST", "/v1/execute", "run code in a fresh cell: one result, or events by Accept", false,
+	{ "POST", "/v1/execute", "run code in a fresh cell: one result, or events by Accept",
 		route_execute },
-	{ "GET", "/v1/languages", "the languages that are defined here", false, route_languages },
-	{ "GET", "/v1/providers", "who can isolate a run", false, route_providers },
-	{ "GET", "/healthz", "whether it serves", true, route_health },
-	{ "GET", "/metrics", "counts and gauges for Prometheus", false, route_metrics },
-	{ "GET", "/openapi.json", "this interface, described", true, route_openapi },
+	{ "GET", "/v1/languages", "the languages that are defined here", route_languages },
+	{ "GET", "/v1/providers", "who can isolate a run", route_providers },
+	{ "GET", "/healthz", "whether it serves", route_health },
+	{ "GET", "/metrics", "counts and gauges for Prometheus", route_metrics },
+	{ "GET", "/openapi.json", "this interface, described", route_openapi },
 };
 const size_t http_route_count = COUNT_OF(http_routes);
 

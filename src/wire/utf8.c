@@ -312,3 +312,25 @@ const char *utf8_line(const char *text, char *line, size_t size)
 	line[used] = '\0';
 	return line;
 }
+
+static bool is_continuation(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t utf8_byte_at(const char *text, int64_t characters)
+{
+	size_t at = 0;
+	for (; text[at] != '\0'; at++)
+		if (!is_continuation(text[at]) && characters-- <= 0)
+			break;
+	return at;
+}
+
+int64_t utf8_count(const char *text, size_t len)
+{
+	int64_t count = 0;
+	for (size_t i = 0; i < len; i++)
+		count += !is_continuation(text[i]);
+	return count;
+}

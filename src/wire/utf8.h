@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What starts at `data`: n > 0, a whole character of n bytes; 0, the beginning of one that needs
  * more bytes; n < 0, -n bytes that can never become a character. `len` is at least 1. */
@@ -43,3 +44,8 @@ char *utf8_visible_end(struct utf8_visible *view, size_t *ret_len);
 /* One line for an error message: controls shown, cut with "…" when `size` is too small (at least
  * 8). Returns `line`. */
 const char *utf8_line(const char *text, char *line, size_t size);
+
+/* Positions as people count them, in characters: where the one after so many begins, at most the
+ * end of the text; and how many there are in so many bytes. */
+size_t utf8_byte_at(const char *text, int64_t characters);
+int64_t utf8_count(const char *text, size_t len);

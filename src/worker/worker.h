@@ -41,8 +41,8 @@ int workers_submit(struct workers *workers, enum work_kind kind, const char *job
 /* No longer wanted: it ends as interrupted, and says so. */
 void work_cancel(struct work *work);
 
-/* Its listener can take no more for now, or can again, and then may hear at once: the run is held
- * up, not its deadline. */
+/* Holds the run up while its listener can take no more; its deadline goes on. Let go again, the
+ * listener may hear at once. */
 void work_pause(struct work *work, bool is_paused);
 
 /* The result in a job's last event, as JSON text; NULL: it is none. */

@@ -7,7 +7,7 @@ import socket
 
 from daemon import Daemon
 from suite import (HUNG_AFTER, USER_ID, check, claim, contains, equal, nothing_left, parse_result,
-                   processes_of, read, wait_until)
+                   read, wait_until)
 
 
 class Unix(http.client.HTTPConnection):
@@ -177,11 +177,6 @@ def other_user(person):
 @claim("http: a client that leaves ends what it asked for")
 def gone(person):
     code = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(1)"
-
-    def sleepers():
-        return [pid for pid in processes_of(person)
-                if b"boot.py" in read(f"/proc/{pid}/cmdline") or b"runner.py" in
-                read(f"/proc/{pid}/cmdline")]
 
     with Served(person, "--warm", "") as served:
         for accept in ("application/x-ndjson", "application/json"):

@@ -223,3 +223,14 @@ TEST(utf8_line_never_cuts_a_character)
 		ASSERT(utf8_is_valid(line, strlen(line), NULL));
 	}
 }
+
+TEST(positions_count_characters)
+{
+	const char *text = "a\u00e9\u20acz"; /* of 1, 2, 3 and 1 bytes */
+	ASSERT_EQ(utf8_byte_at(text, 0), 0);
+	ASSERT_EQ(utf8_byte_at(text, 2), 3);
+	ASSERT_EQ(utf8_byte_at(text, 3), 6);
+	ASSERT_EQ(utf8_byte_at(text, 99), 7);
+	ASSERT_EQ(utf8_count(text, 7), 4);
+	ASSERT_EQ(utf8_count(text, 3), 2);
+}
