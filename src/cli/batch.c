@@ -159,20 +159,6 @@ static struct slot *slot_of(const struct batch *batch, size_t number)
 	return &batch->slots[number % batch->slot_count];
 }
 
-static void count_status(struct batch *batch, const char *result)
-{
-	static const char key[] = "\"status\":\"";
-	const char *at = strstr(result, key);
-	size_t status = STATUS_NONE;
-	for (size_t i = STATUS_OK; at && i < RUN_STATUS_COUNT; i++) {
-		size_t len = strlen(run_status_names[i]);
-		if (strncmp(at + sizeof(key) - 1, run_status_names[i], len) == 0 &&
-			at[sizeof(key) - 1 + len] == '"')
-			status = i;
-	}
-	batch->by_status[status]++;
-}
-
 /* All that are next in order. */
 static void write_results(struct batch *batch)
 {
@@ -182,7 +168,7 @@ static void write_results(struct batch *batch)
 		auto_free char *result = take_ptr(&slot->result);
 		auto_free char *line = xasprintf("%s\n", result);
 		batch->failed = io_write(batch->out_fd, line, strlen(line));
-		count_status(batch, result);
+		batch->by_status[work_status(result, strlen(result))]++;
 		batch->written++;
 	}
 	draw(batch);

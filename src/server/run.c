@@ -50,18 +50,6 @@ static void count_latency(struct http_counts *counts, int64_t took_us)
 	counts->finished++;
 }
 
-static void count_status(struct http *http, const char *result, size_t len)
-{
-	static const char key[] = "\"status\":\"";
-	const char *at = memmem(result, len, key, sizeof(key) - 1);
-	for (size_t i = STATUS_OK; at && i < RUN_STATUS_COUNT; i++) {
-		size_t name_len = strlen(run_status_names[i]);
-		if (strncmp(at + sizeof(key) - 1, run_status_names[i], name_len) == 0 &&
-			at[sizeof(key) - 1 + name_len] == '"')
-			http->counts.by_status[i]++;
-	}
-}
-
 static void pass_on(struct run *run, const char *line, size_t len)
 {
 	struct request *request = run->request;
@@ -87,7 +75,7 @@ static void tell_end(struct run *run, const char *line, size_t len)
 	size_t result_len = 0;
 	const char *result = line ? work_result(line, len, &result_len) : NULL;
 	if (result && run->kind == WORK_RUN) {
-		count_status(run->http, result, result_len);
+		run->http->counts.by_status[work_status(result, result_len)]++;
 		count_latency(&run->http->counts, clock_us() - run->begun_us);
 	}
 	if (!request)

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "model/result.h"
 
 struct workers;
 struct work;
@@ -47,6 +48,9 @@ void work_pause(struct work *work, bool is_paused);
 
 /* The result in a job's last event, as JSON text; NULL: it is none. */
 const char *work_result(const char *line, size_t len, size_t *ret_len);
+
+/* The status of an ExecutionResult, without parsing the whole: it stands near its beginning. */
+enum run_status work_status(const char *result, size_t len);
 
 /* What the program of a worker does: takes jobs from descriptor 0 and tells them there, until that
  * closes. */

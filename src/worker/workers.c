@@ -443,3 +443,16 @@ const char *work_result(const char *line, size_t len, size_t *ret_len)
 	*ret_len = end - (sizeof(start) - 1);
 	return end > sizeof(start) ? line + sizeof(start) - 1 : NULL;
 }
+
+enum run_status work_status(const char *result, size_t len)
+{
+	static const char key[] = "\"status\":\"";
+	const char *at = memmem(result, len, key, sizeof(key) - 1);
+	for (int i = STATUS_OK; at && i < RUN_STATUS_COUNT; i++) {
+		size_t name_len = strlen(run_status_names[i]);
+		if (strncmp(at + sizeof(key) - 1, run_status_names[i], name_len) == 0 &&
+			at[sizeof(key) - 1 + name_len] == '"')
+			return (enum run_status)i;
+	}
+	return STATUS_NONE;
+}
