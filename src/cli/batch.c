@@ -231,7 +231,10 @@ static void hand_out(struct batch *batch, const char *job, size_t len)
 	*slot = (struct slot){ .batch = batch, .line = batch->line };
 	const struct listener listener = { .hear = hear, .context = slot };
 	struct err err = { 0 };
-	if (workers_submit(batch->workers, WORK_RUN, job, len, &listener, &slot->work, &err) < 0) {
+	char place[32];
+	(void)snprintf(place, sizeof(place), "line %zu", batch->line);
+	const struct work_wish wish = { .kind = WORK_RUN, .text = job, .len = len, .place = place };
+	if (workers_submit(batch->workers, &wish, &listener, &slot->work, &err) < 0) {
 		slot->result = make_refusal(slot->line, err.text);
 		write_results(batch);
 	}

@@ -206,7 +206,7 @@ static bool admit(struct request *request, const struct listener_socket *listene
 static bool find_route(struct request *request)
 {
 	bool is_known = false;
-	request->route = route_find(request->method, request->path, &is_known);
+	request->route = route_find(request->method, request->path, request->params, &is_known);
 	if (request->route)
 		return true;
 	if (is_known)
@@ -261,6 +261,8 @@ static void free_request(struct request *request)
 		MHD_destroy_response(request->response);
 	buf_done(&request->body);
 	buf_done(&request->stream);
+	for (size_t i = 0; i < ROUTE_PARAMS; i++)
+		free(request->params[i]);
 	free(request->path);
 	free(request);
 }

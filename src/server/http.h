@@ -13,6 +13,7 @@
 #include "worker/worker.h"
 
 enum {
+	ROUTE_PARAMS = 2,
 	BODY_MAX = 24 << 20,    /* of a request */
 	STREAM_HIGH = 1 << 20,  /* of events that wait for their reader: the run is held up */
 	STREAM_LOW = 256 << 10, /* and goes on */
@@ -25,6 +26,8 @@ struct listener_socket;
 struct tenant {
 	uint64_t key;    /* for the fair queue */
 	bool is_trusted; /* the daemon's own user, who may name paths of the host */
+	char name[65];   /* whose sessions and records it sees; empty: the daemon's own user */
+	char token[65];  /* the name of the token it asked with; empty: none */
 };
 
 enum answer_state {
@@ -42,7 +45,8 @@ struct request {
 	struct tenant tenant;
 	char id[24];
 	const char *method;
-	char *path; /* owned */
+	char *path;                 /* owned */
+	char *params[ROUTE_PARAMS]; /* owned; what stands for each {…} of the route's path */
 	struct buf body;
 	bool is_too_large;
 	int64_t begun_us;
@@ -61,9 +65,19 @@ struct request {
 	struct run *run;             /* what it waits for; NULL: nothing */
 };
 
+/* What a route is for: whoever asks with a token needs one that says so. */
+enum scope {
+	SCOPE_NONE = 0, /* open to all that are let in */
+	SCOPE_EXECUTE,
+	SCOPE_SESSIONS,
+	SCOPE_ADMIN,
+	SCOPE_COUNT,
+};
+
 struct route {
 	const char *method;
-	const char *path;
+	const char *path; /* {name} is one part of it, {path...} all that is left */
+	enum scope scope;
 	const char *summary;
 	void (*answer)(struct request *request);
 };
@@ -100,7 +114,9 @@ void run_resume(struct run *run); /* the reader has caught up */
 void run_next(struct http *http);
 
 /* routes.c */
-const struct route *route_find(const char *method, const char *path, bool *ret_is_known);
+/* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */
+const struct route *route_find(
+	const char *method, const char *path, char *params[ROUTE_PARAMS], bool *ret_is_known);
 
 /* http.c */
 const char *request_header(const struct request *request, const char *name);

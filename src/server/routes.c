@@ -1,30 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What HTTP serves: one table. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/own.h"
 #include "server/routes.h"
 
+/* clang-format off */
 const struct route http_routes[] = {
-	{ "POST", "/v1/execute", "run code in a fresh cell: one result, or events by Accept",
-		route_execute },
-	{ "GET", "/v1/languages", "the languages that are defined here", route_languages },
-	{ "GET", "/v1/providers", "who can isolate a run", route_providers },
-	{ "GET", "/healthz", "whether it serves", route_health },
-	{ "GET", "/metrics", "counts and gauges for Prometheus", route_metrics },
-	{ "GET", "/openapi.json", "this interface, described", route_openapi },
+	{ "POST", "/v1/execute", SCOPE_EXECUTE,
+	  "run code in a fresh cell: one result, or events by Accept", route_execute },
+	{ "GET", "/v1/languages", SCOPE_EXECUTE, "the languages that are defined here", route_languages },
+	{ "GET", "/v1/providers", SCOPE_EXECUTE, "who can isolate a run", route_providers },
+	{ "GET", "/healthz", SCOPE_NONE, "whether it serves", route_health },
+	{ "GET", "/metrics", SCOPE_ADMIN, "counts and gauges for Prometheus", route_metrics },
+	{ "GET", "/openapi.json", SCOPE_NONE, "this interface, described", route_openapi },
 };
+/* clang-format on */
 const size_t http_route_count = COUNT_OF(http_routes);
 
-const struct route *route_find(const char *method, const char *path, bool *ret_is_known)
+/* One part of a path, up to its slash. */
+static size_t part_len(const char *path)
+{
+	return strcspn(path, "/");
+}
+
+static bool is_rest(const char *part, size_t len)
+{
+	return len > 4 && memcmp(part + len - 4, "...}", 4) == 0;
+}
+
+static void drop_params(char *params[ROUTE_PARAMS])
+{
+	for (size_t i = 0; i < ROUTE_PARAMS; i++) {
+		free(params[i]);
+		params[i] = NULL;
+	}
+}
+
+/* Part by part; what stands for a {…} is not empty. */
+static bool match(const char *pattern, const char *path, char *params[ROUTE_PARAMS])
+{
+	size_t count = 0;
+	for (;;) {
+		size_t len = part_len(pattern);
+		size_t path_len = part_len(path);
+		bool is_param = pattern[0] == '{' && count < ROUTE_PARAMS;
+		if (is_param && is_rest(pattern, len)) {
+			params[count] = xstrdup(path);
+			return *path != '\0';
+		}
+		if (is_param && path_len > 0)
+			params[count++] = xstrndup(path, path_len);
+		else if (len != path_len || memcmp(pattern, path, len) != 0)
+			return false;
+		pattern += len;
+		path += path_len;
+		if (*pattern != *path)
+			return false;
+		if (*pattern == '\0')
+			return true;
+		pattern++;
+		path++;
+	}
+}
+
+/* What answers GET answers HEAD, too. */
+static bool takes(const struct route *route, const char *method)
+{
+	return strcmp(route->method, method) == 0 ||
+	       (strcmp(route->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
+}
+
+const struct route *route_find(
+	const char *method, const char *path, char *params[ROUTE_PARAMS], bool *ret_is_known)
 {
 	*ret_is_known = false;
 	for (size_t i = 0; i < http_route_count; i++) {
-		if (strcmp(http_routes[i].path, path) != 0)
-			continue;
-		*ret_is_known = true;
-		if (strcmp(http_routes[i].method, method) == 0)
+		bool is_match = match(http_routes[i].path, path, params);
+		*ret_is_known |= is_match;
+		if (is_match && takes(&http_routes[i], method))
 			return &http_routes[i];
+		drop_params(params);
 	}
 	return NULL;
 }

@@ -136,10 +136,14 @@ void run_next(struct http *http)
 	while (http->running < (size_t)http->settings.concurrency && queue_peek(&http->queue)) {
 		struct run *run = (struct run *)queue_pop(&http->queue);
 		const struct listener listener = { .hear = hear, .context = run };
+		const struct work_wish wish = { .kind = run->kind,
+			.text = run->job,
+			.len = strlen(run->job),
+			.tenant = run->request->tenant.name,
+			.token = run->request->tenant.token };
 		struct err err = { 0 };
 		http->running++;
-		if (workers_submit(http->workers, run->kind, run->job, strlen(run->job), &listener,
-			    &run->work, &err) == 0)
+		if (workers_submit(http->workers, &wish, &listener, &run->work, &err) == 0)
 			continue;
 		http->running--;
 		if (run->request)

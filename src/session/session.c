@@ -125,8 +125,10 @@ static bool is_verb(struct json_object *request, const char *verb)
 }
 
 /* It comes in pages. */
-static int ask_list(int conn_fd, struct json_object **ret_answer, struct err *err)
+static int ask_list(
+	int conn_fd, struct json_object *asked, struct json_object **ret_answer, struct err *err)
 {
+	struct json_object *tenant = json_object_object_get(asked, "tenant");
 	auto_json struct json_object *whole = json_object_new_object();
 	struct json_object *sessions = json_object_new_array();
 	struct json_object *next = NULL;
@@ -136,6 +138,8 @@ static int ask_list(int conn_fd, struct json_object **ret_answer, struct err *er
 		auto_json struct json_object *request = json_object_new_object();
 		auto_json struct json_object *page = NULL;
 		json_put(request, "verb", json_new_string("list"));
+		if (tenant)
+			json_put(request, "tenant", json_object_get(tenant));
 		json_put(request, "after", json_object_new_int64(after));
 		TRY(ask_once(conn_fd, request, &page, err));
 		struct json_object *some = json_object_object_get(page, "sessions");
@@ -170,7 +174,7 @@ static int ask(struct json_object *request, struct json_object **ret_answer, str
 	if (conn_fd < 0)
 		return answer_nobody(request, ret_answer, err);
 	if (is_verb(request, "list"))
-		return ask_list(conn_fd, ret_answer, err);
+		return ask_list(conn_fd, request, ret_answer, err);
 	return ask_once(conn_fd, request, ret_answer, err);
 }
 
@@ -229,6 +233,8 @@ static struct json_object *write_request(const struct spec *spec,
 {
 	struct json_object *json = json_object_new_object();
 	json_put(json, "verb", json_new_string("new"));
+	if (wish->tenant)
+		json_put(json, "tenant", json_new_string(wish->tenant));
 	json_put(json, "name", json_new_string(wish->name));
 	json_put(json, "policy", json_new_string(session->policy));
 	json_put(json, "language", json_new_string(session->language));
@@ -244,12 +250,14 @@ static struct json_object *write_request(const struct spec *spec,
 }
 
 /* Its files could not be copied: a session without them is not what was asked for. */
-static int take_back(int conn_fd, struct json_object *info)
+static int take_back(int conn_fd, const char *tenant, struct json_object *info)
 {
 	struct err err = { 0 };
 	auto_json struct json_object *request = json_object_new_object();
 	auto_json struct json_object *answer = NULL;
 	json_put(request, "verb", json_new_string("kill"));
+	if (tenant)
+		json_put(request, "tenant", json_new_string(tenant));
 	json_put(request, "session", json_object_get(json_object_object_get(info, "name")));
 	(void)ask_once(conn_fd, request, &answer, &err);
 	return -1;
@@ -275,7 +283,7 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
 	TRY(send_request(conn_fd, request, err));
 	TRY(await_answer(conn_fd, wish->interrupt_fd, &info, &workspace_fd, err));
 	if (spec->files.count > 0 && keeper_fill_workspace(workspace_fd, spec, err) < 0)
-		return take_back(conn_fd, info);
+		return take_back(conn_fd, wish->tenant, info);
 	*ret_info = take_ptr(&info);
 	return 0;
 }

@@ -32,6 +32,7 @@ bool session_is_name(const char *name);
 
 /* What a session is to be, besides what its spec says. */
 struct session_wish {
+	const char *tenant; /* whose it is to be; NULL: our user's own */
 	const char *name;   /* NULL: it gets an id, which is its name */
 	int64_t idle_s;     /* 0: SESSION_IDLE_S */
 	int64_t lifetime_s; /* 0: SESSION_LIFETIME_S */
@@ -67,6 +68,7 @@ int session_ask(struct json_object *request, struct json_object **ret_answer, st
 
 /* One turn. All of it is borrowed. */
 struct session_turn {
+	const char *tenant; /* whose the session is; NULL: our user's own */
 	const char *session;
 	const char *code;
 	size_t code_len;

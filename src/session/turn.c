@@ -162,10 +162,12 @@ static int be_granted(void *context, const char *words, size_t len, struct err *
 	return 0;
 }
 
-static char *write_ask(const char *session, bool waits, bool is_question)
+static char *write_ask(const char *tenant, const char *session, bool waits, bool is_question)
 {
 	auto_json struct json_object *json = json_object_new_object();
 	json_put(json, "verb", json_new_string("turn"));
+	if (tenant)
+		json_put(json, "tenant", json_new_string(tenant));
 	json_put(json, "session", json_new_string(session));
 	json_put(json, "wait", json_object_new_boolean(waits));
 	json_put(json, "question", json_object_new_boolean(is_question));
@@ -186,7 +188,8 @@ static int take(struct taking *taking, const char *session, bool waits, const st
 	if (conn_fd < 0)
 		return err_set(err, ERR_MISSING,
 			"there is no session '%s': nobody serves here, so there are none", session);
-	auto_free char *ask = write_ask(session, waits, !taking->turn);
+	auto_free char *ask = write_ask(
+		taking->turn ? taking->turn->tenant : NULL, session, waits, !taking->turn);
 	const struct turn_wish wish = { .conn_fd = take_fd(&conn_fd),
 		.ask = ask,
 		.frames = &taking->frames,

@@ -10,17 +10,14 @@
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "engine/engine.h"
 #include "wire/json.h"
-#include "worker/protocol.h"
-#include "worker/worker.h"
+#include "worker/parts.h"
 
-/* 1: all of it is there; 0: the owner is gone. */
-static int read_whole(int fd, void *data, size_t len)
+int order_read(void *data, size_t len)
 {
 	char *at = data;
 	while (len > 0) {
-		ssize_t n = read(fd, at, len);
+		ssize_t n = read(WORKER_JOBS_FD, at, len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -32,14 +29,56 @@ static int read_whole(int fd, void *data, size_t len)
 }
 
 /* Takes what is said about earlier jobs out of the way: their ends have crossed it. */
-static bool is_cancelled(uint64_t number)
+bool order_is_cancelled(const struct order *order)
 {
 	uint64_t cancelled = 0;
 	bool is_this = false;
 	while (read(WORKER_CANCEL_FD, &cancelled, sizeof(cancelled)) == sizeof(cancelled))
-		is_this |= cancelled == number;
+		is_this |= cancelled == order->head.number;
 	return is_this;
 }
+
+const char *order_tenant(const struct order *order)
+{
+	return order->head.tenant[0] ? order->head.tenant : NULL;
+}
+
+int order_configure(const struct order *order, struct spec *spec, struct err *err)
+{
+	*err = order->post->err;
+	return err->code != ERR_NONE ? -1 : engine_configure(spec, &order->post->config, err);
+}
+
+int tell_answer(const char *answer)
+{
+	struct events events = {
+		.id = "", .fd = WORKER_JOBS_FD, .interrupt_fd = -1, .has_begun = true
+	};
+	return events_finish(&events, answer);
+}
+
+int tell_refusal(const struct err *err)
+{
+	auto_buf struct buf text;
+	buf_init(&text, sizeof(err->text) * 8);
+	(void)buf_printf(&text, WORK_REFUSAL "%d,\"message\":", (int)err->code);
+	(void)json_quote(&text, err->text, strlen(err->text));
+	(void)buf_printf(&text, "}}");
+	return tell_answer(buf_text(&text));
+}
+
+static int do_languages(void)
+{
+	struct err err = { 0 };
+	auto_json struct json_object *list = NULL;
+	if (engine_languages(true, &list, &err) < 0)
+		return tell_refusal(&err);
+	auto_free char *text = json_print(list, false);
+	return tell_answer(text);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
 
 static void refuse(struct result *result, enum run_status status, const char *why)
 {
@@ -47,50 +86,33 @@ static void refuse(struct result *result, enum run_status status, const char *wh
 	result_set_error(result, "setup", "%s", why);
 }
 
-/* Told as a run's result is, in the last event. */
-static int tell_languages(void)
+static int read_spec(const struct order *order, struct spec *spec, struct err *err)
 {
-	struct err err = { 0 };
-	auto_json struct json_object *list = NULL;
-	struct events events = {
-		.id = "languages", .fd = WORKER_JOBS_FD, .interrupt_fd = -1, .has_begun = true
-	};
-	if (engine_languages(true, &list, &err) < 0)
-		return -1;
-	auto_free char *text = json_print(list, false);
-	return events_finish(&events, text);
+	const char *place = order->head.place;
+	int r = spec_from_json(spec, order->text, order->head.len, err);
+	if (r < 0 && place[0])
+		return err_wrap(err, "%s", place);
+	return r < 0 ? -1 : order_configure(order, spec, err);
 }
 
-/* A request counts more than the settings. They are read when the worker starts; what is wrong with
- * them every job hears. */
-struct settings {
-	struct config config;
-	struct err err; /* ERR_NONE: they are right */
-};
-
-static int read_spec(const struct settings *settings, const char *text, size_t len,
-	struct spec *spec, struct err *err)
-{
-	TRY(spec_from_json(spec, text, len, err));
-	*err = settings->err;
-	return err->code != ERR_NONE ? -1 : engine_configure(spec, &settings->config, err);
-}
-
-static int run_spec(const struct settings *settings, const char *text, size_t len, uint64_t number)
+static int do_run(const struct order *order)
 {
 	struct err err = { 0 };
 	struct spec spec;
 	struct result result;
 	struct report report = { 0 };
 	struct engine_rest rest = { 0 };
-	struct engine_wishes wishes = { .interrupt_fd = WORKER_CANCEL_FD, .wants_version = true };
+	struct engine_wishes wishes = { .interrupt_fd = WORKER_CANCEL_FD,
+		.wants_version = true,
+		.token = order->head.token[0] ? order->head.token : NULL,
+		.memory = order->post->memory };
 	spec_init(&spec);
 	result_init(&result);
 	struct events events = { .id = result.id, .fd = WORKER_JOBS_FD, .interrupt_fd = -1 };
 	events_follow(&events, &wishes.outlet);
-	if (read_spec(settings, text, len, &spec, &err) < 0)
+	if (read_spec(order, &spec, &err) < 0)
 		refuse(&result, STATUS_SETUP_ERROR, err.text);
-	else if (is_cancelled(number))
+	else if (order_is_cancelled(order))
 		refuse(&result, STATUS_INTERRUPTED, "interrupted before it began");
 	else
 		(void)engine_run(&spec, &wishes, &result, &report, &rest, &err);
@@ -102,26 +124,39 @@ static int run_spec(const struct settings *settings, const char *text, size_t le
 	return r;
 }
 
-static int do_work(const struct settings *settings, const struct work_head *head, const char *text)
+/* ---- one job after the other --------------------------------------------------------------------
+ */
+
+static int do_work(const struct order *order)
 {
-	switch ((enum work_kind)head->kind) {
+	switch (order->head.kind) {
 	case WORK_RUN:
-		return run_spec(settings, text, head->len, head->number);
+		return do_run(order);
 	case WORK_LANGUAGES:
-		return tell_languages();
+		return do_languages();
+	case WORK_SESSION:
+		return do_session(order);
+	case WORK_TURN:
+		return do_turn(order);
+	case WORK_CHECK:
+		return do_check(order);
+	case WORK_INPUT:
+	case WORK_INPUT_END:
+		return 0; /* for a job that ended before it came */
+	default:
+		return -1;
 	}
-	return -1;
 }
 
-static int serve_jobs(const struct settings *settings)
+static int serve_jobs(const struct post *post)
 {
-	struct work_head head;
-	while (read_whole(WORKER_JOBS_FD, &head, sizeof(head)) == 1) {
-		if (head.len > LIMIT_SPEC_BYTES)
+	struct order order = { .post = post };
+	while (order_read(&order.head, sizeof(order.head)) == 1) {
+		if (order.head.len > LIMIT_SPEC_BYTES)
 			return 1;
-		auto_free char *text = xcalloc(1, head.len + 1);
-		if (read_whole(WORKER_JOBS_FD, text, head.len) != 1 ||
-			do_work(settings, &head, text) < 0)
+		auto_free char *text = xcalloc(1, order.head.len + 1);
+		order.text = text;
+		if (order_read(text, order.head.len) != 1 || do_work(&order) < 0)
 			return 1;
 	}
 	return 0;
@@ -129,17 +164,18 @@ static int serve_jobs(const struct settings *settings)
 
 int worker_serve(void)
 {
-	struct settings settings = { 0 };
+	struct post post = { .memory = engine_memory_new() };
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN); /* a terminal's ^C is the owner's to handle */
 	(void)fcntl(WORKER_CANCEL_FD, F_SETFL, O_RDONLY | O_NONBLOCK);
 	(void)fcntl(WORKER_CANCEL_FD, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(WORKER_JOBS_FD, F_SETFD, FD_CLOEXEC);
-	config_init(&settings.config);
-	(void)config_load(&settings.config, &(struct config_wish){ 0 }, &settings.err);
-	config_pass_on(&settings.config);
-	int r = serve_jobs(&settings);
-	config_done(&settings.config);
+	config_init(&post.config);
+	(void)config_load(&post.config, &(struct config_wish){ 0 }, &post.err);
+	config_pass_on(&post.config);
+	int r = serve_jobs(&post);
+	config_done(&post.config);
+	engine_memory_free(post.memory);
 	return r;
 }

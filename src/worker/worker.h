@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "model/result.h"
+#include "model/spec.h"
 
 struct workers;
 struct work;
@@ -30,14 +31,58 @@ struct workers *workers_open(struct loop *loop, size_t most);
 /* Ends those that run, and whatever they run. */
 void workers_close(struct workers *workers);
 
+/* What a job is, and what its text and its result are. What could not be done at all has, in place
+ * of the result, a refusal: work_refusal(). */
 enum work_kind {
-	WORK_RUN = 0,   /* a spec; the result is an ExecutionResult */
-	WORK_LANGUAGES, /* nothing; the result lists the languages */
+	WORK_RUN = 0,   /* a spec; an ExecutionResult */
+	WORK_LANGUAGES, /* {}; the languages */
+	WORK_SESSION,   /* {"verb":…}; what session_ask() answers. Besides its verbs:
+			 *   "new", with the fields of a session's spec and name, idle, lifetime
+			 *   and undo; what `info` answers
+			 *   "files", with session; what session_files() tells */
+	WORK_TURN,      /* session, code, timeout, max_output, env, stdin, wait, reload, filename,
+			 * input; an ExecutionResult */
+	WORK_CHECK,     /* a spec, and autorun; a SecurityReport */
+	WORK_KIND_COUNT,
 };
 
-/* Hands over a job as JSON. -1: no worker could be started. */
-int workers_submit(struct workers *workers, enum work_kind kind, const char *job, size_t len,
+/* All of it is borrowed. */
+struct work_wish {
+	enum work_kind kind;
+	const char *text; /* JSON */
+	size_t len;
+	const char *tenant; /* whose it is; NULL: the owner's own */
+	const char *token;  /* the name of the token it was asked with; NULL: none */
+	const char *place;  /* where its text stands, "line 7", for words about it; NULL: none */
+};
+
+/* What the text of a job says: fields of a spec, as far as its kind takes them, and some besides.
+ */
+struct asked {
+	struct spec spec;
+	char *verb, *session, *name, *filename; /* owned; NULL: not given */
+	int64_t idle_s, lifetime_s, undo;
+	bool waits, reloads, answers_input, wants_autorun;
+};
+
+/* Reads it, as the worker will: whoever takes jobs from others refuses them with this. Either way
+ * the caller ends it with _done(). */
+int asked_read(
+	struct asked *asked, enum work_kind kind, const char *text, size_t len, struct err *err);
+void asked_done(struct asked *asked);
+
+/* The fields there are besides the spec's; a verb of WORK_SESSION but "new" is read elsewhere. */
+const struct field *asked_fields(enum work_kind kind, size_t *ret_count);
+
+/* Whether a job of this kind takes the field of a spec. */
+bool asked_takes(enum work_kind kind, const struct field *field);
+
+/* Hands over a job. -1: no worker could be started. */
+int workers_submit(struct workers *workers, const struct work_wish *wish,
 	const struct listener *listener, struct work **ret_work, struct err *err);
+
+/* A line for code that asked for input; NULL: there is no more. */
+int work_input(struct work *work, const char *line, struct err *err);
 
 /* No longer wanted: it ends as interrupted, and says so. */
 void work_cancel(struct work *work);
@@ -48,6 +93,9 @@ void work_pause(struct work *work, bool is_paused);
 
 /* The result in a job's last event, as JSON text; NULL: it is none. */
 const char *work_result(const char *line, size_t len, size_t *ret_len);
+
+/* What could not be done: -1 and why, where the result says so. 0: it is a result. */
+int work_refusal(const char *result, size_t len, struct err *err);
 
 /* The status of an ExecutionResult, without parsing the whole: it stands near its beginning. */
 enum run_status work_status(const char *result, size_t len);

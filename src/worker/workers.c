@@ -6,18 +6,21 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/place.h"
+#include "wire/json.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
-enum { CHUNK = 64 << 10, PATIENCE_MS = 5000, POLL_MS = 2 };
+enum { CHUNK = 64 << 10, PATIENCE_MS = 5000, POLL_MS = 2, INPUT_MAX = 32 << 10 };
 
 struct worker {
 	struct workers *owner;
@@ -387,20 +390,41 @@ static struct worker *find_idle(const struct workers *workers)
 	return worker;
 }
 
-int workers_submit(struct workers *workers, enum work_kind kind, const char *job, size_t len,
+/* A name that did not fit would be another's. */
+static int copy_name(const char *what, const char *name, char *to, struct err *err)
+{
+	if (name && strlen(name) > WORKER_NAME_MAX)
+		return err_set(err, ERR_LIMIT, "the name of the %s is over %d bytes", what,
+			WORKER_NAME_MAX);
+	(void)snprintf(to, WORKER_NAME_MAX + 1, "%s", name ? name : "");
+	return 0;
+}
+
+static int fill_head(struct work_head *head, const struct work_wish *wish, struct err *err)
+{
+	if (wish->len > LIMIT_SPEC_BYTES)
+		return err_set(err, ERR_LIMIT, "the job is over %d bytes", LIMIT_SPEC_BYTES);
+	*head = (struct work_head){ .kind = wish->kind, .len = (uint32_t)wish->len };
+	(void)snprintf(head->place, sizeof(head->place), "%s", wish->place ? wish->place : "");
+	TRY(copy_name("tenant", wish->tenant, head->tenant, err));
+	return copy_name("token", wish->token, head->token, err);
+}
+
+int workers_submit(struct workers *workers, const struct work_wish *wish,
 	const struct listener *listener, struct work **ret_work, struct err *err)
 {
 	struct worker *worker = find_idle(workers);
-	if (len > LIMIT_SPEC_BYTES)
-		return err_set(err, ERR_LIMIT, "the job is over %d bytes", LIMIT_SPEC_BYTES);
+	struct work_head head;
+	TRY(fill_head(&head, wish, err));
 	if (!worker && workers->count < workers->most && start_worker(workers, &worker, err) < 0 &&
 		workers->count == 0)
 		return -1;
 	struct work *work = xcalloc(1, sizeof(*work));
 	*work = (struct work){ .owner = workers,
-		.head = { .number = ++workers->number, .kind = kind, .len = (uint32_t)len },
-		.job = xstrndup(job, len),
+		.head = head,
+		.job = xstrndup(wish->text, wish->len),
 		.listener = *listener };
+	work->head.number = ++workers->number;
 	*ret_work = work;
 	if (worker) {
 		begin_work(worker, work);
@@ -408,6 +432,29 @@ int workers_submit(struct workers *workers, enum work_kind kind, const char *job
 	}
 	*workers->waiting_end = work;
 	workers->waiting_end = &work->next;
+	return 0;
+}
+
+/* It is in one piece or not at all: a worker that asked for a line reads it. */
+int work_input(struct work *work, const char *line, struct err *err)
+{
+	struct worker *worker = work->worker;
+	size_t len = line ? strlen(line) : 0;
+	struct work_head head = { .number = work->head.number,
+		.kind = line ? WORK_INPUT : WORK_INPUT_END,
+		.len = (uint32_t)len };
+	struct iovec parts[] = {
+		{ .iov_base = &head, .iov_len = sizeof(head) },
+		{ .iov_base = (char *)line, .iov_len = len },
+	};
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = COUNT_OF(parts) };
+	if (!worker || worker->sent < sizeof(work->head) + work->head.len)
+		return err_set(err, ERR_INVALID, "it has not begun: nothing asks for input");
+	if (len > INPUT_MAX)
+		return err_set(err, ERR_LIMIT, "the line is over %d bytes", INPUT_MAX);
+	ssize_t n = sendmsg(worker->sock, &message, MSG_NOSIGNAL);
+	if (n < 0 || (size_t)n < sizeof(head) + len)
+		return err_set(err, ERR_BROKEN, "the line could not be handed on");
 	return 0;
 }
 
@@ -442,6 +489,22 @@ const char *work_result(const char *line, size_t len, size_t *ret_len)
 		end--;
 	*ret_len = end - (sizeof(start) - 1);
 	return end > sizeof(start) ? line + sizeof(start) - 1 : NULL;
+}
+
+int work_refusal(const char *result, size_t len, struct err *err)
+{
+	enum { REFUSAL_MAX = 16 << 10, REFUSAL_DEPTH = 4 };
+	auto_json struct json_object *json = NULL;
+	if (len < sizeof(WORK_REFUSAL) - 1 ||
+		memcmp(result, WORK_REFUSAL, sizeof(WORK_REFUSAL) - 1) != 0)
+		return 0;
+	TRY(json_read(result, len, REFUSAL_MAX, REFUSAL_DEPTH, &json, err));
+	struct json_object *refused = json_object_object_get(json, "refused");
+	int code = json_object_get_int(json_object_object_get(refused, "code"));
+	const char *why = json_object_get_string(json_object_object_get(refused, "message"));
+	return err_set(err,
+		code > ERR_NONE && code < ERR_CODE_COUNT ? (enum err_code)code : ERR_BROKEN, "%s",
+		why ? why : "it was refused");
 }
 
 enum run_status work_status(const char *result, size_t len)
