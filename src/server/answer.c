@@ -53,6 +53,7 @@ static const char *const err_names[ERR_CODE_COUNT] = {
 	[ERR_LIMIT]       = "limit",
 	[ERR_MISSING]     = "missing",
 	[ERR_BROKEN]      = "internal",
+	[ERR_BUSY]        = "busy",
 	[ERR_INTERRUPTED] = "interrupted",
 	/* clang-format on */
 };
@@ -68,4 +69,35 @@ void answer_err(struct request *request, unsigned int status, const struct err *
 	const char *code = err_names[err->code] ? err_names[err->code] : "internal";
 	answer_error(request, status, code, field ? field->name : NULL,
 		fix ? fix + strlen(", ") : NULL, "%s", err->text);
+}
+
+void answer_refusal(struct request *request, const struct err *err)
+{
+	/* clang-format off */
+	static const struct { unsigned int status; const char *fix; } refusals[ERR_CODE_COUNT] = {
+		[ERR_NONE]        = { MHD_HTTP_INTERNAL_SERVER_ERROR, NULL },
+		[ERR_INVALID]     = { MHD_HTTP_BAD_REQUEST, NULL },
+		[ERR_SYSTEM]      = { MHD_HTTP_INTERNAL_SERVER_ERROR, NULL },
+		[ERR_LIMIT]       = { MHD_HTTP_CONFLICT, NULL },
+		[ERR_MISSING]     = { MHD_HTTP_NOT_FOUND, "GET /v1/sessions lists what there is" },
+		[ERR_BROKEN]      = { MHD_HTTP_SERVICE_UNAVAILABLE, "try again" },
+		[ERR_BUSY]        = { MHD_HTTP_CONFLICT, "\"wait\": true waits for its turn; POST "
+							 "/v1/sessions/{name}/interrupt stops "
+							 "what runs" },
+		[ERR_INTERRUPTED] = { MHD_HTTP_SERVICE_UNAVAILABLE, "try again" },
+	};
+	/* clang-format on */
+	const char *code = err_names[err->code] ? err_names[err->code] : "internal";
+	if (err->code == ERR_INVALID)
+		answer_err(request, MHD_HTTP_BAD_REQUEST, err);
+	else
+		answer_error(request, refusals[err->code].status, code, NULL,
+			refusals[err->code].fix, "%s", err->text);
+}
+
+void answer_queue_full(struct request *request)
+{
+	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "queue_full", NULL,
+		"try again later, or serve with a longer --queue", "%lld executions wait already",
+		(long long)request->http->settings.queue);
 }

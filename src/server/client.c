@@ -178,7 +178,7 @@ static struct client *add_client(struct server *server, int fd, enum client_stat
 	return NULL;
 }
 
-static void welcome(struct server *server, int fd)
+void client_let_in(struct server *server, int fd)
 {
 	uid_t uid = (uid_t)-1;
 	pid_t pid = 0;
@@ -215,7 +215,7 @@ void client_accept(void *context, uint32_t events)
 		/* cppcheck-suppress nullPointer ; a client has no address to tell */
 		int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0) {
-			welcome(server, fd);
+			client_let_in(server, fd);
 			continue;
 		}
 		if (errno == ENFILE || errno == EMFILE || errno == ENOMEM || errno == ENOBUFS) {

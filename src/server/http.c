@@ -65,6 +65,7 @@ static void hear_hangup(void *context, uint32_t events)
 	loop_remove(request->http->loop, &request->hangup);
 	if (request->run)
 		run_cancel(request->run);
+	question_drop(take_ptr(&request->question));
 	request->is_stream_over = true;
 	request_wake(request);
 }
@@ -257,6 +258,8 @@ static void free_request(struct request *request)
 		request->http->requests = request->next;
 	if (request->run)
 		run_cancel(request->run);
+	question_drop(request->question);
+	(void)json_object_put(request->gathered);
 	if (request->response)
 		MHD_destroy_response(request->response);
 	buf_done(&request->body);

@@ -60,9 +60,11 @@ struct request {
 	bool is_stream, is_stream_over;
 	bool is_suspended;
 
-	struct request *next, *prev; /* of all there are */
-	struct watch hangup;         /* while suspended libmicrohttpd does not look */
-	struct run *run;             /* what it waits for; NULL: nothing */
+	struct request *next, *prev;  /* of all there are */
+	struct watch hangup;          /* while suspended libmicrohttpd does not look */
+	struct run *run;              /* what it waits for; NULL: nothing */
+	struct question *question;    /* owned; the same */
+	struct json_object *gathered; /* owned; of an answer that comes in parts, or NULL */
 };
 
 /* What a route is for: whoever asks with a token needs one that says so. */
@@ -99,6 +101,11 @@ void answer_error(struct request *request, unsigned int status, const char *code
 /* What a spec or a session said, with the field and the fix that are in its words. */
 void answer_err(struct request *request, unsigned int status, const struct err *err);
 
+/* What a worker or the keeper refused, with the status that says why. */
+void answer_refusal(struct request *request, const struct err *err);
+
+void answer_queue_full(struct request *request);
+
 /* An answer that grows while somebody reads it. */
 void stream_begin(struct request *request, const char *type);
 void stream_put(struct request *request, const char *data, size_t len);
@@ -113,6 +120,17 @@ void run_cancel(struct run *run); /* whoever asked is gone */
 void run_resume(struct run *run); /* the reader has caught up */
 void run_next(struct http *http);
 
+/* question.c: asking the keeper, at once and without a worker */
+
+/* Of those that are NULL: it was refused, and *err says why. The answer is the listener's, and so
+ * is the descriptor that came with it, -1: none. */
+typedef void question_hear(
+	struct request *request, struct json_object *answer, int fd, const struct err *err);
+
+/* Takes `ask`, and says whose it is. */
+void question_ask(struct request *request, struct json_object *ask, question_hear *hear);
+void question_drop(struct question *question); /* nobody waits for it any more */
+
 /* routes.c */
 /* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */
 const struct route *route_find(
@@ -123,6 +141,7 @@ const char *request_header(const struct request *request, const char *name);
 void request_wake(struct request *request); /* there is something to send */
 
 struct http_settings {
+	struct server *server;
 	const char *listen;      /* ADDR:PORT; NULL: none */
 	const char *socket_path; /* of the daemon; HTTP is beside it */
 	int64_t concurrency, queue;

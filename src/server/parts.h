@@ -96,6 +96,7 @@ struct server {
 /* client.c */
 void client_accept(void *context, uint32_t events); /* of the listening socket */
 void client_adopt(struct server *server, int fd);   /* takes fd */
+void client_let_in(struct server *server, int fd);  /* one that just connected; takes fd */
 void client_refuse(struct client *client, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void client_drop(struct client *client);

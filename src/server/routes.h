@@ -2,14 +2,64 @@
 /* Who answers what. Each answers its request now or sees to it that it is answered later. */
 #pragma once
 
+#include "model/field.h"
 #include "server/http.h"
 
 /* run.c */
 void route_execute(struct request *request);
+void route_check(struct request *request);
+void route_languages(struct request *request);
+
+/* sessions.c */
+void route_session_new(struct request *request);
+void route_session_list(struct request *request);
+void route_session_info(struct request *request);
+void route_session_kill(struct request *request);
+void route_session_exec(struct request *request);
+void route_session_input(struct request *request);
+void route_session_interrupt(struct request *request);
+void route_session_checkpoint(struct request *request);
+void route_session_rollback(struct request *request);
+void route_session_undo(struct request *request);
+void route_session_fork(struct request *request);
+extern const struct field checkpoint_fields[], rollback_fields[], undo_fields[], fork_fields[],
+	input_fields[]; /* of their bodies; the last has no name */
 
 /* about.c */
-void route_languages(struct request *request);
 void route_providers(struct request *request);
 void route_health(struct request *request);
 void route_metrics(struct request *request);
 void route_openapi(struct request *request);
+
+/* ---- what they share ----------------------------------------------------------------------------
+ */
+
+enum manner { MANNER_RESULT = 0, MANNER_LINES, MANNER_SSE };
+
+/* How a request wants to hear of what it asked for. */
+enum manner run_manner(const struct request *request);
+
+/* What a worker is to do for a request. */
+struct run_wish {
+	enum work_kind kind;
+	enum manner manner;
+	char *job;           /* taken */
+	const char *session; /* whose turn it is, or NULL */
+	unsigned int status; /* of an answer that is no refusal; 0: 200 */
+};
+
+void run_begin(struct request *request, const struct run_wish *wish);
+
+/* The same, with the body as the job and `more`, which is taken, besides; NULL: nothing. */
+void run_request(struct request *request, enum work_kind kind, struct json_object *more,
+	unsigned int status);
+
+/* Reads what somebody may ask for. Either way the caller ends it with asked_done(). */
+int run_check(const struct tenant *tenant, enum work_kind kind, const char *text, size_t len,
+	struct asked *asked, struct err *err);
+
+/* An execution is over that began then. */
+void run_count(struct http *http, const char *result, size_t len, int64_t begun_us);
+
+/* A line for code that asked for one, in an execution of this tenant's; NULL: there is no more. */
+int run_input(struct request *request, const char *session, const char *line, struct err *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executions over HTTP. Each waits for its turn, fairly among those who ask, and then for a worker.
- * The answer is one result, or, by what the client accepts, the events as they come: NDJSON, or SSE
- * for a browser's EventSource. A client that leaves cancels what it asked for.
+ * What requests have workers do: executions first of all. Each waits for its turn, fairly among
+ * those who ask, and then for a worker. The answer is one result, or, by what the client accepts,
+ * the events as they come: NDJSON, or SSE for a browser's EventSource. A client that leaves cancels
+ * what it asked for: a run ends, and code in a session is interrupted.
  */
 #include <string.h>
 
@@ -13,8 +14,6 @@
 #include "server/routes.h"
 #include "wire/json.h"
 
-enum manner { MANNER_RESULT = 0, MANNER_LINES, MANNER_SSE };
-
 struct run {
 	struct waiter waiter; /* first: a waiter is its run */
 	struct http *http;
@@ -22,9 +21,12 @@ struct run {
 	struct work *work;       /* NULL: it waits, or is over */
 	enum manner manner;
 	enum work_kind kind;
-	char *job; /* owned */
+	unsigned int status; /* of an answer that is no refusal */
+	char *job;           /* owned */
+	char *session;       /* owned; whose turn it is, or NULL */
 	int64_t begun_us;
 	bool is_paused;
+	bool is_asking; /* its code waits for a line */
 };
 
 static void free_run(struct run *run)
@@ -33,6 +35,7 @@ static void free_run(struct run *run)
 	if (run->request)
 		run->request->run = NULL;
 	free(run->job);
+	free(run->session);
 	free(run);
 }
 
@@ -50,9 +53,26 @@ static void count_latency(struct http_counts *counts, int64_t took_us)
 	counts->finished++;
 }
 
+void run_count(struct http *http, const char *result, size_t len, int64_t begun_us)
+{
+	http->counts.by_status[work_status(result, len)]++;
+	count_latency(&http->counts, clock_us() - begun_us);
+}
+
+/* ---- what the worker says -----------------------------------------------------------------------
+ */
+
+static void begin_stream(struct run *run)
+{
+	if (!run->request->is_stream)
+		stream_begin(run->request,
+			run->manner == MANNER_SSE ? "text/event-stream" : "application/x-ndjson");
+}
+
 static void pass_on(struct run *run, const char *line, size_t len)
 {
 	struct request *request = run->request;
+	begin_stream(run);
 	if (run->manner == MANNER_SSE) {
 		static const char key[] = "{\"event\":\"";
 		const char *name = line + sizeof(key) - 1;
@@ -69,35 +89,55 @@ static void pass_on(struct run *run, const char *line, size_t len)
 	}
 }
 
+static bool is_execution(enum work_kind kind)
+{
+	return kind == WORK_RUN || kind == WORK_TURN;
+}
+
+/* What a worker could not do has a status of its own, as long as none was sent. */
+static bool tell_refusal(struct run *run, const char *result, size_t len)
+{
+	struct err err = { 0 };
+	if (work_refusal(result, len, &err) == 0)
+		return false;
+	if (!run->request->is_stream)
+		answer_refusal(run->request, &err);
+	else
+		stream_end(run->request);
+	return true;
+}
+
 static void tell_end(struct run *run, const char *line, size_t len)
 {
 	struct request *request = run->request;
 	size_t result_len = 0;
 	const char *result = line ? work_result(line, len, &result_len) : NULL;
-	if (result && run->kind == WORK_RUN) {
-		run->http->counts.by_status[work_status(result, result_len)]++;
-		count_latency(&run->http->counts, clock_us() - run->begun_us);
-	}
+	struct err err = { 0 };
+	if (result && is_execution(run->kind) && work_refusal(result, result_len, &err) == 0)
+		run_count(run->http, result, result_len, run->begun_us);
 	if (!request)
 		return;
-	if (run->manner != MANNER_RESULT) {
-		if (result)
-			pass_on(run, line, len);
+	if (result && tell_refusal(run, result, result_len))
+		return;
+	if (result && run->manner != MANNER_RESULT)
+		pass_on(run, line, len);
+	if (request->is_stream)
 		stream_end(request);
-	} else if (result) {
-		answer_text(request, MHD_HTTP_OK, "application/json",
+	else if (result)
+		answer_text(request, run->status, "application/json",
 			xasprintf("%.*s\n", (int)result_len, result));
-	} else {
+	else
 		answer_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "worker_died", NULL,
 			"try again", "the process that ran it died");
-	}
 }
 
 static void hear(void *context, const char *line, size_t len, bool is_last)
 {
+	static const char asks[] = "{\"event\":\"input_request\"";
 	struct run *run = context;
 	struct http *http = run->http;
 	if (!is_last) {
+		run->is_asking |= len > sizeof(asks) && memcmp(line, asks, sizeof(asks) - 1) == 0;
 		if (run->request && run->manner != MANNER_RESULT)
 			pass_on(run, line, len);
 		return;
@@ -108,6 +148,9 @@ static void hear(void *context, const char *line, size_t len, bool is_last)
 	free_run(run);
 	run_next(http);
 }
+
+/* ---- its life -----------------------------------------------------------------------------------
+ */
 
 void run_resume(struct run *run)
 {
@@ -152,6 +195,35 @@ void run_next(struct http *http)
 	}
 }
 
+void run_begin(struct request *request, const struct run_wish *wish)
+{
+	struct http *http = request->http;
+	struct run *run = xcalloc(1, sizeof(*run));
+	*run = (struct run){ .http = http,
+		.request = request,
+		.manner = wish->manner,
+		.kind = wish->kind,
+		.status = wish->status ? wish->status : MHD_HTTP_OK,
+		.job = wish->job,
+		.session = wish->session ? xstrdup(wish->session) : NULL,
+		.begun_us = clock_us() };
+	if (!queue_push(&http->queue, &run->waiter, request->tenant.key,
+		    (size_t)http->settings.queue)) {
+		http->counts.refused++;
+		free_run(run);
+		answer_queue_full(request);
+		return;
+	}
+	request->run = run;
+	/* a turn may be refused, which has a status of its own */
+	if (run->manner != MANNER_RESULT && run->kind == WORK_RUN)
+		begin_stream(run);
+	run_next(http);
+}
+
+/* ---- bodies -------------------------------------------------------------------------------------
+ */
+
 /* What names a path of the host is for those who could name it themselves. */
 static int check_reach(const struct spec *spec, const struct tenant *tenant, struct err *err)
 {
@@ -171,7 +243,14 @@ static int check_reach(const struct spec *spec, const struct tenant *tenant, str
 	return 0;
 }
 
-static enum manner choose_manner(const struct request *request)
+int run_check(const struct tenant *tenant, enum work_kind kind, const char *text, size_t len,
+	struct asked *asked, struct err *err)
+{
+	TRY(asked_read(asked, kind, text, len, err));
+	return check_reach(&asked->spec, tenant, err);
+}
+
+enum manner run_manner(const struct request *request)
 {
 	const char *accept = request_header(request, MHD_HTTP_HEADER_ACCEPT);
 	if (accept && strstr(accept, "text/event-stream"))
@@ -179,65 +258,88 @@ static enum manner choose_manner(const struct request *request)
 	return accept && strstr(accept, "application/x-ndjson") ? MANNER_LINES : MANNER_RESULT;
 }
 
-static int read_spec(const struct request *request, char **ret_text, struct err *err)
+/* One line, with what the route knows besides. */
+static int read_job(struct request *request, enum work_kind kind, struct json_object *more,
+	char **ret_job, struct asked *asked, struct err *err)
 {
-	struct spec spec;
 	auto_json struct json_object *json = NULL;
-	const char *text = buf_text(&request->body);
-	spec_init(&spec);
-	int r = spec_from_json(&spec, text, request->body.len, err);
-	if (r == 0)
-		r = spec_check(&spec, err);
-	if (r == 0)
-		r = check_reach(&spec, &request->tenant, err);
-	spec_done(&spec);
-	if (r < 0)
-		return -1;
-	TRY(json_read(text, request->body.len, BODY_MAX, LIMIT_SPEC_DEPTH, &json, err));
-	*ret_text = json_print(json, false); /* one line */
-	return 0;
+	TRY(json_read(buf_text(&request->body), request->body.len, BODY_MAX, LIMIT_SPEC_DEPTH,
+		&json, err));
+	if (more) {
+		json_object_object_foreach(more, key, value)
+		{
+			if (json_object_object_get_ex(json, key, NULL))
+				return err_set(err, ERR_INVALID,
+					"%s: is said by the path, not by the body", key);
+			(void)json_object_object_add(json, key, json_object_get(value));
+		}
+	}
+	*ret_job = json_print(json, false);
+	return run_check(&request->tenant, kind, *ret_job, strlen(*ret_job), asked, err);
 }
 
-/* Takes `job`. */
-static void begin(struct request *request, enum work_kind kind, enum manner manner, char *job)
+void run_request(
+	struct request *request, enum work_kind kind, struct json_object *more, unsigned int status)
 {
-	struct http *http = request->http;
-	struct run *run = xcalloc(1, sizeof(*run));
-	*run = (struct run){ .http = http,
-		.request = request,
-		.manner = manner,
-		.kind = kind,
-		.job = job,
-		.begun_us = clock_us() };
-	if (!queue_push(&http->queue, &run->waiter, request->tenant.key,
-		    (size_t)http->settings.queue)) {
-		http->counts.refused++;
-		free_run(run);
-		answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "queue_full", NULL,
-			"try again later, or serve with a longer --queue",
-			"%lld executions wait already", (long long)http->settings.queue);
-		return;
+	struct err err = { 0 };
+	struct asked asked = { 0 };
+	auto_json struct json_object *own = more;
+	auto_free char *job = NULL;
+	struct run_wish wish = { .kind = kind, .status = status };
+	int r = read_job(request, kind, own, &job, &asked, &err);
+	if (is_execution(kind))
+		wish.manner = run_manner(request);
+	if (r == 0 && asked.answers_input && wish.manner == MANNER_RESULT)
+		r = err_set(&err, ERR_INVALID,
+			"input: who answers must hear what is asked for: Accept "
+			"application/x-ndjson or text/event-stream");
+	if (r < 0) {
+		answer_err(request, MHD_HTTP_BAD_REQUEST, &err);
+	} else {
+		wish.job = take_ptr(&job);
+		wish.session = asked.session;
+		run_begin(request, &wish);
 	}
-	request->run = run;
-	if (run->manner == MANNER_SSE)
-		stream_begin(request, "text/event-stream");
-	else if (run->manner == MANNER_LINES)
-		stream_begin(request, "application/x-ndjson");
-	run_next(http);
+	asked_done(&asked);
 }
 
 void route_execute(struct request *request)
 {
-	struct err err = { 0 };
-	char *job = NULL;
-	if (read_spec(request, &job, &err) < 0)
-		answer_err(request, MHD_HTTP_BAD_REQUEST, &err);
-	else
-		begin(request, WORK_RUN, choose_manner(request), job);
+	run_request(request, WORK_RUN, NULL, 0);
+}
+
+void route_check(struct request *request)
+{
+	run_request(request, WORK_CHECK, NULL, 0);
 }
 
 /* A version that is not known yet is asked for in a cell, which takes its time. */
 void route_languages(struct request *request)
 {
-	begin(request, WORK_LANGUAGES, MANNER_RESULT, xstrdup("{}"));
+	run_begin(request, &(struct run_wish){ .kind = WORK_LANGUAGES, .job = xstrdup("{}") });
+}
+
+/* ---- input --------------------------------------------------------------------------------------
+ */
+
+/* The execution in this session whose code waits for a line. */
+static struct run *find_asking(const struct request *request, const char *session)
+{
+	for (const struct request *at = request->http->requests; at; at = at->next)
+		if (at->run && at->run->is_asking && at->run->session &&
+			strcmp(at->run->session, session) == 0 &&
+			strcmp(at->tenant.name, request->tenant.name) == 0)
+			return at->run;
+	return NULL;
+}
+
+int run_input(struct request *request, const char *session, const char *line, struct err *err)
+{
+	struct run *run = find_asking(request, session);
+	if (!run || !run->work)
+		return err_set(err, ERR_BUSY,
+			"nothing in session '%.64s' asks for input over HTTP now", session);
+	TRY(work_input(run->work, line, err));
+	run->is_asking = false;
+	return 0;
 }

@@ -129,7 +129,8 @@ static int watch_signals(struct server *server, struct err *err)
 /* What comes over HTTP is run by workers, who are clients like any other. */
 static int open_http(struct server *server, struct err *err)
 {
-	const struct http_settings settings = { .listen = server->settings.listen,
+	const struct http_settings settings = { .server = server,
+		.listen = server->settings.listen,
 		.socket_path = server->path,
 		.concurrency = server->settings.concurrency,
 		.queue = server->settings.queue };

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked of the keeper for somebody over HTTP. The daemon is a client of itself for that: it
+ * lets one end of a socket pair in, as it would anybody's connection, and the keeper answers at the
+ * other. So nothing waits, neither the daemon nor the question behind executions.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/own.h"
+#include "loan/loan.h"
+#include "server/parts.h"
+#include "wire/json.h"
+
+enum { ANSWER_DEPTH = 8 };
+
+struct question {
+	struct request *request;
+	struct watch watch;
+	int fd; /* owned */
+	question_hear *hear;
+};
+
+void question_drop(struct question *question)
+{
+	if (!question)
+		return;
+	loop_remove(question->request->http->loop, &question->watch);
+	own_close(&question->fd);
+	free(question);
+}
+
+/* `ret_fd` receives the descriptor that came, -1: none. */
+static int read_answer(int fd, struct json_object **ret_answer, int *ret_fd, struct err *err)
+{
+	struct loan_message message;
+	int r = loan_receive(fd, &message);
+	if (r <= 0)
+		return err_set(err, ERR_BROKEN, "the keeper ended");
+	if (message.kind == LOAN_REFUSED)
+		r = loan_refusal(&message, err);
+	else if (message.kind != LOAN_SESSION)
+		r = err_set(err, ERR_BROKEN, "the keeper's answer makes no sense");
+	else
+		r = json_read(
+			message.text, message.len, LOAN_TEXT_MAX, ANSWER_DEPTH, ret_answer, err);
+	if (r == 0 && message.fd_count > 0)
+		*ret_fd = take_fd(&message.fds[0]);
+	loan_message_done(&message);
+	return r;
+}
+
+static void hear_keeper(void *context, uint32_t events)
+{
+	struct question *question = context;
+	struct request *request = question->request;
+	question_hear *hear = question->hear;
+	struct json_object *answer = NULL;
+	struct err err = { 0 };
+	int fd = -1;
+	(void)events;
+	(void)read_answer(question->fd, &answer, &fd, &err);
+	question_drop(take_ptr(&request->question));
+	hear(request, answer, fd, &err);
+}
+
+static int ask(
+	struct request *request, struct json_object *json, question_hear *hear, struct err *err)
+{
+	struct http *http = request->http;
+	int socks[2] = { -1, -1 };
+	auto_free char *text = json_print(json, false);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, socks) < 0)
+		return err_sys(err, errno, "make a socket");
+	struct question *question = xcalloc(1, sizeof(*question));
+	*question = (struct question){ .request = request, .fd = socks[0], .hear = hear };
+	question->watch =
+		(struct watch){ .fd = socks[0], .wake = hear_keeper, .context = question };
+	int r = loop_add(http->loop, &question->watch, EPOLLIN);
+	if (r < 0)
+		question->watch.fd = -1;
+	else
+		r = loan_send(socks[0], LOAN_SESSION, 0, text, strlen(text), NULL, 0);
+	if (r < 0) {
+		own_close(&socks[1]);
+		question_drop(question);
+		return err_sys(err, -r, "ask the keeper");
+	}
+	request->question = question;
+	client_let_in(http->settings.server, socks[1]);
+	return 0;
+}
+
+void question_ask(struct request *request, struct json_object *json, question_hear *hear)
+{
+	auto_json struct json_object *own = json;
+	struct err err = { 0 };
+	if (request->tenant.name[0])
+		json_put(own, "tenant", json_new_string(request->tenant.name));
+	if (ask(request, own, hear, &err) < 0)
+		hear(request, NULL, -1, &err);
+}
