@@ -221,7 +221,8 @@ def flush_streams():
 
 
 def drop_interrupts():
-    """Those that came too late for the turn they were meant for."""
+    """Those that came too late for the turn they were meant for. The keeper sends none for the next
+    turn before its packet is taken."""
     while _signal.sigtimedwait(SIGINT, 0) is not None:
         pass
 
@@ -611,7 +612,6 @@ def answer(kind, request):
 
 def take_turn(number, fds):
     turn.received, turn.is_done, session.is_used = b"", False, True
-    drop_interrupts()
     try:
         take_places(fds)
         renew_streams()
@@ -656,6 +656,8 @@ def leave():
 
 
 def serve_one():
+    session.line.recv(1, _socket.MSG_PEEK)  # waits for a packet
+    drop_interrupts()
     text, ancillary, _, _ = session.line.recvmsg(
         PACKET_MAX, _socket.CMSG_SPACE(DESCRIPTORS * 4), _socket.MSG_CMSG_CLOEXEC)
     if not text:

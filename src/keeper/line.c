@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/io.h"
@@ -46,6 +48,12 @@ int line_make(int *ret_ours, int *ret_theirs, struct err *err)
 int line_send(int fd, const char *text, const int *fds, size_t fd_count)
 {
 	return io_send(fd, text, strlen(text), fds, fd_count);
+}
+
+bool line_is_unread(int fd)
+{
+	int waiting = 0;
+	return ioctl(fd, SIOCOUTQ, &waiting) == 0 && waiting > 0;
 }
 
 static bool are_notes(struct json_object *value)

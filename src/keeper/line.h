@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,9 @@ int line_make(int *ret_ours, int *ret_theirs, struct err *err);
 
 /* 0 or -errno; -EAGAIN: the runner does not listen. */
 int line_send(int fd, const char *text, const int *fds, size_t fd_count);
+
+/* Whether the runner has not taken all that was sent yet. */
+bool line_is_unread(int fd);
 
 /* Reads one packet. 0, or -EBADMSG: it is none of ours. */
 int line_parse(const char *data, size_t len, struct line_word *word);

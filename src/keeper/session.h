@@ -163,6 +163,7 @@ struct errand {
 	struct json_object *evicted;       /* owned, or NULL */
 	int64_t since_us;
 	int64_t interrupt_us; /* when it is interrupted; 0: not */
+	int64_t signal_us;    /* when its runner is looked at, which has yet to take it; 0: not */
 	int64_t kill_us;      /* when it is killed; 0: not */
 };
 
@@ -261,6 +262,7 @@ void errand_hear(struct runner *runner, const struct line_word *word);
 void errand_lose_live(struct session *session, const struct ending *ending);
 void errand_forget_caller(struct errand *errand);
 void errand_interrupt(struct errand *errand, int64_t now_us);
+void errand_signal(struct errand *errand, int64_t now_us); /* its code is to stop */
 void errand_tick(struct errand *errand, int64_t now_us);
 int64_t errand_due_us(const struct errand *errand);
 void errand_drop_of(struct session *session, const char *why); /* it ended */

@@ -119,11 +119,11 @@ static struct json_object *list(const struct sessions *sessions, uint64_t after)
 /* Whether there was anything to interrupt. */
 static bool interrupt(struct session *session)
 {
-	const struct errand *errand = session->family->errand;
+	struct errand *errand = session->family->errand;
 	bool is_running = errand && errand->session == session && errand->kind == ERRAND_TURN &&
 			  errand->phase == PHASE_RUN;
 	if (is_running)
-		runner_signal(session->live, SIGINT);
+		errand_signal(errand, clock_us());
 	return is_running;
 }
 

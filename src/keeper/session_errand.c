@@ -19,6 +19,7 @@ enum {
 	START_US = 30 * 1000000, /* a runner must be ready within this */
 	COPY_US = 60 * 1000000,  /* and have copied itself within this */
 	GRACE_US = 2 * 1000000,  /* what code has to come back after it was interrupted */
+	LOOK_US = 2000,          /* a runner takes a turn within a few of these */
 	HANG_UP_US = 50000,      /* a client may hang up a moment before its turn is over */
 	LOST_US = 1000000,       /* init tells within this that a process ended */
 	LATE_MAX = 64,           /* answers of a runner that nobody waits for any more */
@@ -317,11 +318,24 @@ static void push_last(struct errand *errand)
 	*at = errand;
 }
 
+/* What comes before a runner has taken a turn was meant for the one before, and is dropped: so what
+ * is meant for this one waits until it has. */
+void errand_signal(struct errand *errand, int64_t now_us)
+{
+	errand->signal_us = 0;
+	if (!line_is_unread(errand->session->live->fd)) {
+		runner_signal(errand->session->live, SIGINT);
+		return;
+	}
+	errand->signal_us = now_us + LOOK_US;
+	sessions_due(errand->family->sessions, errand->signal_us);
+}
+
 void errand_interrupt(struct errand *errand, int64_t now_us)
 {
 	if (errand->kind != ERRAND_TURN || errand->phase != PHASE_RUN)
 		return;
-	runner_signal(errand->session->live, SIGINT);
+	errand_signal(errand, now_us);
 	errand->interrupt_us = 0;
 	errand_set_deadline(errand, now_us + GRACE_US);
 }
@@ -576,6 +590,8 @@ void errand_tick(struct errand *errand, int64_t now_us)
 		SIGKILL, false, true
 	};
 	struct session *session = errand->session;
+	if (errand->signal_us > 0 && errand->signal_us <= now_us && errand->phase == PHASE_RUN)
+		errand_signal(errand, now_us);
 	if (errand->interrupt_us > 0 && errand->interrupt_us <= now_us) {
 		errand_interrupt(errand, now_us);
 		return;
@@ -595,9 +611,12 @@ void errand_tick(struct errand *errand, int64_t now_us)
 
 int64_t errand_due_us(const struct errand *errand)
 {
-	if (errand->interrupt_us > 0)
-		return errand->interrupt_us;
-	return errand->kill_us > 0 ? errand->kill_us : INT64_MAX;
+	const int64_t times_us[] = { errand->signal_us, errand->interrupt_us, errand->kill_us };
+	int64_t next_us = INT64_MAX;
+	for (size_t i = 0; i < COUNT_OF(times_us); i++)
+		if (times_us[i] > 0 && times_us[i] < next_us)
+			next_us = times_us[i];
+	return next_us;
 }
 
 void errand_drop_of(struct session *session, const char *why)

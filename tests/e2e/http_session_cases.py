@@ -47,7 +47,9 @@ class Session:
         return connection
 
     def state(self):
-        return self.ask("GET")[1]["status"]
+        status, info = self.ask("GET")
+        equal(status, 200, f"status of what is told of it: {info}")
+        return info["status"]
 
 
 def events(answer):
