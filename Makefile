@@ -46,7 +46,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model config jail zygote keeper runtime guard store provider engine session worker server
+LIB_ROOMS := base wire loan model config jail zygote keeper runtime guard store provider engine session worker mcp server
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
@@ -104,7 +104,7 @@ module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c 
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # The library: in the programs of others, where only what hotcell.h declares may be seen.
-library_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(library_src) $(filter-out src/server/% src/worker/%,$(lib_src))) \
+library_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(library_src) $(filter-out src/server/% src/worker/% src/mcp/%,$(lib_src))) \
 	$(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # What programs have besides main(), for their unit tests.

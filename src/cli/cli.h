@@ -28,6 +28,7 @@ extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
 extern const struct command cmd_providers;
 extern const struct command cmd_batch;
+extern const struct command cmd_mcp;
 extern const struct command cmd_bench;
 extern const struct command cmd_config;
 extern const struct command cmd_audit;

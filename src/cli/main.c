@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
 	&cmd_languages,
 	&cmd_providers,
 	&cmd_batch,
+	&cmd_mcp,
 	&cmd_config,
 	&cmd_audit,
 	&cmd_artifacts,

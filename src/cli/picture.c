@@ -16,6 +16,7 @@
 #include "cli/view.h"
 #include "engine/engine.h"
 #include "model/limits.h"
+#include "wire/base64.h"
 
 enum {
 	PICTURE_WAIT_MS = 10000,
@@ -28,40 +29,6 @@ enum {
 };
 
 static const char chafa_path[] = "/usr/bin/chafa";
-
-/* ---- base64 ------------------------------------------------------------------------------------
- */
-
-static int sextet(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c == '\0' ? NULL : strchr(digits, c);
-	return at ? (int)(at - digits) : -1;
-}
-
-/* White space may stand anywhere, as encoders break lines. */
-static bool decode_base64(const char *text, size_t len, struct buf *out)
-{
-	uint32_t bits = 0;
-	int bit_count = 0;
-	for (size_t i = 0; i < len && text[i] != '='; i++) {
-		if (strchr(" \t\r\n", text[i]))
-			continue;
-		int six = sextet(text[i]);
-		if (six < 0)
-			return false;
-		bits = bits << 6 | (uint32_t)six;
-		bit_count += 6;
-		if (bit_count >= 8) {
-			bit_count -= 8;
-			char byte = (char)(bits >> bit_count & 0xff);
-			if (buf_append(out, &byte, 1) < 0)
-				return false;
-		}
-	}
-	return out->len > 0;
-}
 
 /* ---- chafa, in a cell --------------------------------------------------------------------------
  */
@@ -198,7 +165,7 @@ void picture_put(struct buf *out, const char *mime, const char *text, size_t len
 	buf_init(&bytes, LIMIT_OUTPUT_BYTES);
 	bool is_svg = strcmp(mime, "image/svg+xml") == 0;
 	bool is_whole =
-		is_svg ? buf_append(&bytes, text, len) == 0 : decode_base64(text, len, &bytes);
+		is_svg ? buf_append(&bytes, text, len) == 0 : base64_decode(text, len, &bytes);
 	if (!is_whole) {
 		put_line(out, mime, len, 0, 0, term, "it cannot be read; ");
 		return;

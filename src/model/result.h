@@ -193,6 +193,10 @@ char *result_to_json(const struct result *result, const struct spec *spec, bool 
  * value, error with its line and hint, limits that were hit. Valid UTF-8 without controls. */
 char *result_compact(const struct result *result, const struct spec *spec);
 
+/* Reads back from an ExecutionResult what result_compact() tells of it, and the limits it ran
+ * under. Both were begun with their init. */
+void result_read(struct json_object *json, struct result *result, struct spec *spec);
+
 /* The event "status": "queued" or "running", and a number that goes with it; no key: none. */
 char *status_to_json(
 	const char *id, int64_t seq, const char *state, const char *key, int64_t number);

@@ -85,7 +85,7 @@ static int describe_failure(
 	return refuse_at(text, offset, ERR_INVALID, json_tokener_error_desc(code), err);
 }
 
-int json_read(const char *text, size_t len, size_t max_len, int max_depth,
+static int read_value(const char *text, size_t len, size_t max_len, int max_depth, bool takes_array,
 	struct json_object **ret_json, struct err *err)
 {
 	len = trimmed(text, len);
@@ -98,7 +98,7 @@ int json_read(const char *text, size_t len, size_t max_len, int max_depth,
 	size_t start = 0;
 	while (is_space(text[start]))
 		start++;
-	if (text[start] != '{')
+	if (text[start] != '{' && !(takes_array && text[start] == '['))
 		return refuse_at(text, start, ERR_INVALID, "an object, '{ … }', is expected", err);
 
 	struct json_tokener *tokener = json_tokener_new_ex(max_depth + 1);
@@ -113,11 +113,23 @@ int json_read(const char *text, size_t len, size_t max_len, int max_depth,
 	json_tokener_free(tokener);
 	if (!is_whole)
 		return -1;
-	if (!json_object_is_type(json, json_type_object))
+	if (!takes_array && !json_object_is_type(json, json_type_object))
 		return err_set(
 			err, ERR_INVALID, "JSON: an object is expected, not %s", json_kind(json));
 	*ret_json = take_ptr(&json);
 	return 0;
+}
+
+int json_read(const char *text, size_t len, size_t max_len, int max_depth,
+	struct json_object **ret_json, struct err *err)
+{
+	return read_value(text, len, max_len, max_depth, false, ret_json, err);
+}
+
+int json_read_list(const char *text, size_t len, size_t max_len, int max_depth,
+	struct json_object **ret_json, struct err *err)
+{
+	return read_value(text, len, max_len, max_depth, true, ret_json, err);
 }
 
 const char *json_kind(const struct json_object *json)

@@ -23,6 +23,10 @@ static inline void json_free(struct json_object **json)
 int json_read(const char *text, size_t len, size_t max_len, int max_depth,
 	struct json_object **ret_json, struct err *err);
 
+/* The same, but a list of whatever may stand in an object's place. */
+int json_read_list(const char *text, size_t len, size_t max_len, int max_depth,
+	struct json_object **ret_json, struct err *err);
+
 /* "a string", "a number", "null" … for error messages. */
 const char *json_kind(const struct json_object *json);
 

@@ -2,6 +2,7 @@
 #include "unit/test.h"
 
 #include "model/result.h"
+#include "wire/json.h"
 
 static struct spec spec;
 static struct result result;
@@ -15,11 +16,32 @@ static void set_up(enum run_status status, const char *out, const char *err_text
 	result.err = (struct captured){ .text = xstrdup(err_text), .len = strlen(err_text) };
 }
 
+/* Read back from JSON it says the same. */
+static void check_read_back(const char *wanted)
+{
+	struct err err = { 0 };
+	struct spec limits;
+	struct result copy;
+	auto_json struct json_object *json = NULL;
+	if (result.status != STATUS_OK && !result.error.kind[0])
+		(void)snprintf(result.error.kind, sizeof(result.error.kind), "runtime");
+	auto_free char *text = result_to_json(&result, &spec, false);
+	ASSERT_EQ(json_read(text, strlen(text), 64 << 20, 64, &json, &err), 0);
+	spec_init(&limits);
+	result_init(&copy);
+	result_read(json, &copy, &limits);
+	auto_free char *again = result_compact(&copy, &limits);
+	ASSERT_STR(again, wanted);
+	result_done(&copy);
+	spec_done(&limits);
+}
+
 /* Compares and cleans up. */
 static void check_text(const char *wanted)
 {
 	auto_free char *text = result_compact(&result, &spec);
 	ASSERT_STR(text, wanted);
+	check_read_back(wanted);
 	result_done(&result);
 	spec_done(&spec);
 }
