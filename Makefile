@@ -65,6 +65,7 @@ soak_src    := $(sort $(wildcard tests/soak/*.c tests/templates/*.c tests/sessio
 library_src := $(sort $(wildcard src/lib/*.c))
 example_src := $(sort $(wildcard examples/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
+mcp_src     := tests/mcp/fixtures.c
 bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -85,6 +86,7 @@ soaks        := $(patsubst tests/soak/%.c,$(BUILD)/tests/%,$(filter tests/soak/%
 guests       := $(patsubst tests/templates/%.c,$(BUILD)/tests/%,$(filter tests/templates/%,$(soak_src)))
 callers      := $(patsubst tests/session/%.c,$(BUILD)/tests/%,$(filter tests/session/%,$(soak_src)))
 helpers      := $(errors_src:tests/errors/%.c=$(BUILD)/tests/%)
+fixtures     := $(BUILD)/tests/mcp-fixtures
 benches      := $(patsubst %,$(BUILD)/%,bench/run $(sort $(wildcard bench/*.py))) $(BUILD)/bench/true
 relays       := $(patsubst %,$(BUILD)/runtimes/%/hotcell-relay,bash javascript sh typescript zsh)
 runtimes     := $(patsubst %,$(BUILD)/%,$(shell find -L runtimes -type f ! -name '*.[ch]')) $(BUILD)/runtimes/sql/hotcell-sql $(relays)
@@ -155,7 +157,7 @@ endif
 
 .PHONY: all tests fuzzers
 all: $(programs) $(lib) $(library) $(runtimes) $(module) $(BUILD)/pycache $(benches)
-tests: $(examples) $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(callers) $(helpers)
+tests: $(examples) $(unit_tests) $(fuzz_replays) $(hostiles) $(soaks) $(guests) $(callers) $(helpers) $(fixtures)
 fuzzers: $(fuzzers)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(flags)
@@ -371,6 +373,12 @@ $(helpers): $(BUILD)/tests/%: $(BUILD)/obj/tests/errors/%.o $(parts) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c
 
+# The daemon with other tools than its own: what is served comes first, so none is taken from the rooms.
+$(fixtures): $(call obj,$(mcp_src) $(server_src)) $(lib)
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd
+
 $(BUILD)/bench/true: bench/true.c
 	@mkdir -p $(@D)
 	$(say) LINK $@
@@ -384,7 +392,7 @@ $(BUILD)/bench/%: bench/%
 .SECONDARY:
 
 -include $(patsubst %.o,%.d,$(lib_obj) $(part_obj) $(module_obj) $(library_obj) \
-	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(bench_src)) \
+	$(call obj,$(cli_src) $(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) $(fuzz_src) $(soak_src) $(errors_src) $(mcp_src) $(bench_src)) \
 	$(BUILD)/obj/tests/fuzz/replay.o) $(hostiles:%=%.d) $(BUILD)/mkfilter.d
 
 # ---- using --------------------------------------------------------------------------------------
@@ -437,7 +445,7 @@ compile_commands.json: Makefile $(flags) $(lib_src) $(library_src) $(cli_src) $(
 		$(addprefix -isystem ,$(dir $(python_include))))' \
 		$(if $(module),$(wildcard src/interpreter/*.c)) $(lib_src) $(library_src) $(gen_src) $(cli_src) \
 		$(zygote_src) $(keeper_src) $(server_src) $(worker_src) $(sql_src) $(relay_src) $(unit_src) $(unit_help) \
-		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(bench_src) >$@
+		$(fuzz_src) $(wildcard tests/fuzz/replay.c) $(soak_src) $(errors_src) $(mcp_src) $(bench_src) >$@
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell $(DESTDIR)$(PREFIX)/bin/hotcell

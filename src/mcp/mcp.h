@@ -55,8 +55,8 @@ enum mcp_end {
 	MCP_END_UNKNOWN_METHOD, /* a modern client asked for what is not there */
 };
 
-/* Who hears the answers. `say` comes any number of times before `end`, which comes once; its message
- * may be NULL. Messages are single lines without their newline. */
+/* Who hears the answers. `say` comes any number of times before `end`, which comes once; its
+ * message may be NULL. Messages are single lines without their newline. */
 struct mcp_listener {
 	void (*say)(void *context, const char *message, size_t len);
 	void (*end)(void *context, enum mcp_end how, const char *message, size_t len);

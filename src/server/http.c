@@ -66,6 +66,7 @@ static void hear_hangup(void *context, uint32_t events)
 	if (request->run)
 		run_cancel(request->run);
 	question_drop(take_ptr(&request->question));
+	asker_leave(request->asker);
 	request->is_stream_over = true;
 	request_wake(request);
 }
@@ -260,6 +261,7 @@ static void free_request(struct request *request)
 		run_cancel(request->run);
 	question_drop(request->question);
 	(void)json_object_put(request->gathered);
+	asker_leave(request->asker);
 	if (request->response)
 		MHD_destroy_response(request->response);
 	buf_done(&request->body);
@@ -506,6 +508,7 @@ int http_open(struct loop *loop, const struct http_settings *settings, struct ht
 	http->settings = *settings;
 	*ret_http = http;
 	http->workers = workers_open(loop, (size_t)settings->concurrency);
+	mcp_serve(http);
 	TRY(listen_local(http, err));
 	return settings->listen ? listen_at(http, settings->listen, err) : 0;
 }
@@ -532,6 +535,7 @@ void http_close(struct http *http)
 		free(listener);
 	}
 	workers_close(http->workers);
+	mcp_close(http->mcp);
 	free(http);
 }
 

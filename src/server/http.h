@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/loop.h"
+#include "mcp/mcp.h"
 #include "model/result.h"
 #include "server/queue.h"
 #include "worker/worker.h"
@@ -65,6 +66,7 @@ struct request {
 	struct run *run;              /* what it waits for; NULL: nothing */
 	struct question *question;    /* owned; the same */
 	struct json_object *gathered; /* owned; of an answer that comes in parts, or NULL */
+	struct asker *asker;          /* the same, for a message of MCP */
 };
 
 /* What a route is for: whoever asks with a token needs one that says so. */
@@ -131,6 +133,15 @@ typedef void question_hear(
 void question_ask(struct request *request, struct json_object *ask, question_hear *hear);
 void question_drop(struct question *question); /* nobody waits for it any more */
 
+/* Work that is heard of as from a worker, the last word included, and not as an answer. It waits
+ * for its turn until run_next(). Takes `job`; NULL: too many wait. */
+struct run *run_submit(struct http *http, const struct tenant *tenant, enum work_kind kind,
+	char *job, const struct listener *listener);
+
+/* mcp.c */
+void mcp_serve(struct http *http);
+void asker_leave(struct asker *asker); /* whoever asked is gone; NULL: nobody did */
+
 /* routes.c */
 /* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */
 const struct route *route_find(
@@ -164,6 +175,8 @@ struct http {
 	struct listener_socket *listeners; /* owned */
 	struct request *requests;
 	struct workers *workers;
+	struct mcp *mcp; /* owned */
+	struct mcp_workshop workshop;
 	struct queue queue; /* executions that wait for a worker */
 	size_t running;
 	uint64_t next_id;

@@ -33,6 +33,7 @@ const struct route http_routes[] = {
 	  "a session that begins where this one is", route_session_fork },
 	{ "GET", "/v1/languages", SCOPE_EXECUTE, "the languages that are defined here", route_languages },
 	{ "GET", "/v1/providers", SCOPE_EXECUTE, "who can isolate a run", route_providers },
+	{ "POST", "/mcp", SCOPE_EXECUTE, "the Model Context Protocol, streamable HTTP", route_mcp },
 	{ "GET", "/healthz", SCOPE_NONE, "whether it serves", route_health },
 	{ "GET", "/metrics", SCOPE_ADMIN, "counts and gauges for Prometheus", route_metrics },
 	{ "GET", "/openapi.json", SCOPE_NONE, "this interface, described", route_openapi },

@@ -25,6 +25,9 @@ void route_session_fork(struct request *request);
 extern const struct field checkpoint_fields[], rollback_fields[], undo_fields[], fork_fields[],
 	input_fields[]; /* of their bodies; the last has no name */
 
+/* mcp.c */
+void route_mcp(struct request *request);
+
 /* about.c */
 void route_providers(struct request *request);
 void route_health(struct request *request);

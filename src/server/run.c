@@ -17,8 +17,10 @@
 struct run {
 	struct waiter waiter; /* first: a waiter is its run */
 	struct http *http;
-	struct request *request; /* NULL: the client is gone */
-	struct work *work;       /* NULL: it waits, or is over */
+	struct request *request;  /* NULL: the client is gone, or somebody else hears of it */
+	struct listener listener; /* who that is; its hear is NULL: nobody */
+	struct tenant tenant;
+	struct work *work; /* NULL: it waits, or is over */
 	enum manner manner;
 	enum work_kind kind;
 	unsigned int status; /* of an answer that is no refusal */
@@ -136,6 +138,11 @@ static void hear(void *context, const char *line, size_t len, bool is_last)
 	static const char asks[] = "{\"event\":\"input_request\"";
 	struct run *run = context;
 	struct http *http = run->http;
+	const struct listener listener = run->listener;
+	if (!is_last && listener.hear) {
+		listener.hear(listener.context, line, len, false);
+		return;
+	}
 	if (!is_last) {
 		run->is_asking |= len > sizeof(asks) && memcmp(line, asks, sizeof(asks) - 1) == 0;
 		if (run->request && run->manner != MANNER_RESULT)
@@ -146,6 +153,8 @@ static void hear(void *context, const char *line, size_t len, bool is_last)
 	http->running--;
 	tell_end(run, line, len);
 	free_run(run);
+	if (listener.hear)
+		listener.hear(listener.context, line, len, true);
 	run_next(http);
 }
 
@@ -160,13 +169,22 @@ void run_resume(struct run *run)
 	work_pause(run->work, false);
 }
 
+/* It was not begun, and will not be. */
+static void give_up(struct run *run)
+{
+	const struct listener listener = run->listener;
+	free_run(run);
+	if (listener.hear)
+		listener.hear(listener.context, NULL, 0, true);
+}
+
 void run_cancel(struct run *run)
 {
 	if (run->request)
 		run->request->run = NULL;
 	run->request = NULL;
 	if (!run->work) {
-		free_run(run);
+		give_up(run);
 		return;
 	}
 	work_cancel(run->work);
@@ -182,8 +200,8 @@ void run_next(struct http *http)
 		const struct work_wish wish = { .kind = run->kind,
 			.text = run->job,
 			.len = strlen(run->job),
-			.tenant = run->request->tenant.name,
-			.token = run->request->tenant.token };
+			.tenant = run->tenant.name,
+			.token = run->tenant.token };
 		struct err err = { 0 };
 		http->running++;
 		if (workers_submit(http->workers, &wish, &listener, &run->work, &err) == 0)
@@ -191,7 +209,7 @@ void run_next(struct http *http)
 		http->running--;
 		if (run->request)
 			answer_err(run->request, MHD_HTTP_SERVICE_UNAVAILABLE, &err);
-		free_run(run);
+		give_up(run);
 	}
 }
 
@@ -201,6 +219,7 @@ void run_begin(struct request *request, const struct run_wish *wish)
 	struct run *run = xcalloc(1, sizeof(*run));
 	*run = (struct run){ .http = http,
 		.request = request,
+		.tenant = request->tenant,
 		.manner = wish->manner,
 		.kind = wish->kind,
 		.status = wish->status ? wish->status : MHD_HTTP_OK,
@@ -219,6 +238,23 @@ void run_begin(struct request *request, const struct run_wish *wish)
 	if (run->manner != MANNER_RESULT && run->kind == WORK_RUN)
 		begin_stream(run);
 	run_next(http);
+}
+
+struct run *run_submit(struct http *http, const struct tenant *tenant, enum work_kind kind,
+	char *job, const struct listener *listener)
+{
+	struct run *run = xcalloc(1, sizeof(*run));
+	*run = (struct run){ .http = http,
+		.listener = *listener,
+		.tenant = *tenant,
+		.kind = kind,
+		.job = job,
+		.begun_us = clock_us() };
+	if (queue_push(&http->queue, &run->waiter, tenant->key, (size_t)http->settings.queue))
+		return run;
+	http->counts.refused++;
+	free_run(run);
+	return NULL;
 }
 
 /* ---- bodies -------------------------------------------------------------------------------------
