@@ -194,9 +194,12 @@ static struct json_object *new_short_text(struct json_object *json, bool *ret_is
 	return mcp_new_text(text);
 }
 
-void mcp_put_result(struct mcp_call *call, struct json_object *result)
+void mcp_finish_run(struct mcp_call *call, const char *text, size_t len)
 {
 	bool is_ok = false;
+	auto_json struct json_object *result = mcp_read_result(call, text, len);
+	if (!result)
+		return;
 	struct json_object *content = json_object_new_array();
 	(void)json_object_array_add(content, new_short_text(result, &is_ok));
 	move_pictures(result, content);
@@ -205,6 +208,5 @@ void mcp_put_result(struct mcp_call *call, struct json_object *result)
 	if (call->tool->mode && meta)
 		(void)json_object_object_add(
 			meta, "execution_mode", json_new_string(call->tool->mode));
-	json_free(&result);
 	mcp_finish_tool(call, content, structured, !is_ok);
 }

@@ -38,7 +38,7 @@ enum mcp_change { MCP_TOOLS_CHANGED = 0, MCP_PROMPTS_CHANGED, MCP_RESOURCES_CHAN
 
 enum { MCP_PARAMS_MAX = 12, MCP_TOOLS_MAX = 64 };
 
-/* An argument of a tool: a field of the spec, whose schema and check it has, or a text of its own.
+/* An argument of a tool: a field of its job, whose schema and check it has, or a text of its own.
  */
 struct mcp_param {
 	const char *name;
@@ -54,15 +54,22 @@ struct mcp_tool {
 	const char *name, *title, *description;
 	struct mcp_param params[MCP_PARAMS_MAX];
 	bool is_read_only, is_destructive, is_idempotent, is_open_world;
-	bool is_system;    /* one of the machine itself, for lists of tools from many places */
-	bool needs_roots;  /* there is nothing for it to do without directories to look in */
-	const char *fixed; /* language of its code; NULL: as asked for */
-	const char *mode;  /* meta.execution_mode of its results; NULL: as they say */
-	const char *verb;  /* of a session */
+	bool is_system;   /* one of the machine itself, for lists of tools from many places */
+	bool needs_roots; /* there is nothing for it to do without directories to look in */
+
+	/* its job: what the arguments say, and these */
+	enum work_kind kind;
+	const char *verb;     /* NULL: none */
+	const char *language; /* NULL: as asked for */
+	bool waits;           /* for its turn in a session */
+	const char *mode;     /* meta.execution_mode of its results; NULL: as they say */
+
 	/* the schema of what it returns (owned by the caller); NULL: it has none */
 	struct json_object *(*describe)(void);
-	/* begins; answers now or when its work is done. -1: the arguments are wrong */
+	/* begins; answers now or when its work is done. -1: the arguments are wrong. NULL: it is
+	 * its job */
 	int (*begin)(struct mcp_call *call, struct json_object *arguments, struct err *err);
+	mcp_finish *finish;
 };
 
 enum { MCP_LEGACY = 1, MCP_MODERN = 2, MCP_BOTH = 3 };
@@ -174,13 +181,23 @@ void mcp_finish_text(struct mcp_call *call, bool is_error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 struct json_object *mcp_new_text(const char *text); /* a block of content */
 
-/* run.c */
-int mcp_begin_run(struct mcp_call *call, struct json_object *arguments, struct err *err);
-int mcp_begin_languages(struct mcp_call *call, struct json_object *arguments, struct err *err);
-void mcp_finish_run(struct mcp_call *call, const char *result, size_t len);
-void mcp_finish_languages(struct mcp_call *call, const char *result, size_t len);
+/* job.c */
+int mcp_begin_job(struct mcp_call *call, struct json_object *arguments, struct err *err);
+
+/* The result as JSON (owned by the caller); NULL: there is none, and the call was answered. */
+struct json_object *mcp_read_result(struct mcp_call *call, const char *result, size_t len);
+void mcp_finish_with(struct mcp_call *call, const char *text, struct json_object *structured);
+
+/* check.c, languages.c, session.c */
+struct json_object *mcp_describe_check(void);
 struct json_object *mcp_describe_languages(void);
+struct json_object *mcp_describe_session(void);
+struct json_object *mcp_describe_sessions(void);
+struct json_object *mcp_describe_point(void);
+struct json_object *mcp_describe_end(void);
+mcp_finish mcp_finish_check, mcp_finish_languages, mcp_finish_new, mcp_finish_fork,
+	mcp_finish_sessions, mcp_finish_checkpoint, mcp_finish_rollback, mcp_finish_kill;
 
 /* content.c */
 struct json_object *mcp_describe_result(void);
-void mcp_put_result(struct mcp_call *call, struct json_object *result); /* takes it */
+mcp_finish mcp_finish_run;

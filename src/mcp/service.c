@@ -29,14 +29,14 @@ static const struct mcp_tool tools[] = {
 			      "default python" },
 		{ "args" }, { "env", "variables for the code, each as NAME=VALUE" },
 		{ "timeout" }, { "memory" }, { "max_output" }, { "net" } },
-	  .describe = mcp_describe_result, .begin = mcp_begin_run },
+	  .describe = mcp_describe_result, .finish = mcp_finish_run },
 
 	{ .name = "run_python_code", .title = "Run Python",
 	  .description =
 		"Run Python code in a fresh sandbox and get its output as short text. " CELL KEPT_NOTHING
 		ANSWER " Figures of matplotlib come back as images.",
 	  .params = { { "code", "the whole program", .is_needed = true }, { "timeout" } },
-	  .fixed = "python", .describe = mcp_describe_result, .begin = mcp_begin_run },
+	  .language = "python", .describe = mcp_describe_result, .finish = mcp_finish_run },
 
 	{ .name = "python_exec", .title = "Python (system tool)",
 	  .description =
@@ -46,8 +46,8 @@ static const struct mcp_tool tools[] = {
 		{ "code", "the whole program", .is_needed = true },
 		{ "timeout" }, { "cpu_time" }, { "memory" }, { "pids" }, { "disk" }, { "max_output" },
 		{ "block_modules", "modules that the code must not import" } },
-	  .is_system = true, .fixed = "python", .mode = "python_exec_tool",
-	  .describe = mcp_describe_result, .begin = mcp_begin_run },
+	  .is_system = true, .language = "python", .mode = "python_exec_tool",
+	  .describe = mcp_describe_result, .finish = mcp_finish_run },
 
 	{ .name = "run_file", .title = "Run a file", .needs_roots = true,
 	  .description =
@@ -59,14 +59,90 @@ static const struct mcp_tool tools[] = {
 		{ "language", "its language; default by the ending of its name" },
 		{ "args" }, { "env", "variables for the code, each as NAME=VALUE" },
 		{ "timeout" }, { "memory" }, { "max_output" } },
-	  .describe = mcp_describe_result, .begin = mcp_begin_run },
+	  .describe = mcp_describe_result, .finish = mcp_finish_run },
+
+	{ .name = "check_code", .title = "Check code",
+	  .description =
+		"Look at code without running it: what it imports, and what it does that a person may want to "
+		"know before it runs. Not needed before run_code, which looks by itself.",
+	  .params = {
+		{ "code", "the code to look at", .is_needed = true },
+		{ "language", "its language; default python" } },
+	  .is_read_only = true, .is_idempotent = true, .kind = WORK_CHECK,
+	  .describe = mcp_describe_check, .finish = mcp_finish_check },
+
+	{ .name = "session_new", .title = "New session",
+	  .description =
+		"Start a sandbox that remembers: variables, imports and files stay from one session_exec to the "
+		"next. Use it for work in several steps. End it with session_kill. " CELL,
+	  .params = {
+		{ "name", "a name for it, of letters and digits; default: one is made up" },
+		{ "language", "the language of its code; default python" },
+		{ "timeout", "end each execution after this many seconds" },
+		{ "memory" }, { "disk" }, { "env", "variables for the code, each as NAME=VALUE" },
+		{ "net" }, { "idle" }, { "lifetime" } },
+	  .kind = WORK_SESSION, .verb = "new",
+	  .describe = mcp_describe_session, .finish = mcp_finish_new },
+
+	{ .name = "session_exec", .title = "Run code in a session",
+	  .description =
+		"Run code in a session that session_new started; it goes on where the last execution stopped. "
+		ANSWER " An error leaves the session as it is up to that line.",
+	  .params = {
+		{ "session", "the name of the session", .is_needed = true },
+		{ "code", "the code to run", .is_needed = true },
+		{ "timeout", "end it after this many seconds; the session stays; default as the session's" },
+		{ "max_output" } },
+	  .kind = WORK_TURN, .waits = true,
+	  .describe = mcp_describe_result, .finish = mcp_finish_run },
+
+	{ .name = "session_checkpoint", .title = "Remember a session",
+	  .description =
+		"Remember how a session is now, its variables and its files, as a point that session_rollback "
+		"can go back to. Use it before a step that may go wrong.",
+	  .params = {
+		{ "session", "the name of the session", .is_needed = true, .is_own = true },
+		{ "point", "a name for the point; default: its number", .is_own = true } },
+	  .kind = WORK_SESSION, .verb = "checkpoint", .waits = true,
+	  .describe = mcp_describe_point, .finish = mcp_finish_checkpoint },
+
+	{ .name = "session_rollback", .title = "Go back in a session",
+	  .description =
+		"Make a session what it was at a point of session_checkpoint. What happened since then is lost.",
+	  .params = {
+		{ "session", "the name of the session", .is_needed = true, .is_own = true },
+		{ "point", "the name or the number of the point", .is_needed = true, .is_own = true } },
+	  .is_destructive = true, .is_idempotent = true,
+	  .kind = WORK_SESSION, .verb = "rollback", .waits = true,
+	  .describe = mcp_describe_point, .finish = mcp_finish_rollback },
+
+	{ .name = "session_fork", .title = "Branch a session",
+	  .description =
+		"Start another session that begins exactly as this one is now. Both go on apart from each other: "
+		"use it to try two ways.",
+	  .params = {
+		{ "session", "the name of the session to begin with", .is_needed = true, .is_own = true },
+		{ "name", "a name for the new one; default: one is made up", .is_own = true } },
+	  .kind = WORK_SESSION, .verb = "fork", .waits = true,
+	  .describe = mcp_describe_session, .finish = mcp_finish_fork },
+
+	{ .name = "session_list", .title = "List sessions",
+	  .description = "List the sessions there are, with their languages and points.",
+	  .is_read_only = true, .is_idempotent = true, .kind = WORK_SESSION, .verb = "list",
+	  .describe = mcp_describe_sessions, .finish = mcp_finish_sessions },
+
+	{ .name = "session_kill", .title = "End a session",
+	  .description = "End a session. Its variables and files are gone.",
+	  .params = { { "session", "the name of the session", .is_needed = true, .is_own = true } },
+	  .is_destructive = true, .is_idempotent = true, .kind = WORK_SESSION, .verb = "kill",
+	  .describe = mcp_describe_end, .finish = mcp_finish_kill },
 
 	{ .name = "list_languages", .title = "List languages",
 	  .description =
 		"List the languages that run_code knows on this machine, with their versions and other "
 		"names.",
-	  .is_read_only = true, .is_idempotent = true,
-	  .describe = mcp_describe_languages, .begin = mcp_begin_languages },
+	  .is_read_only = true, .is_idempotent = true, .kind = WORK_LANGUAGES,
+	  .describe = mcp_describe_languages, .finish = mcp_finish_languages },
 };
 /* clang-format on */
 
@@ -76,7 +152,8 @@ const struct mcp_service mcp_service = {
 	.name = "hotcell",
 	.title = "hotcell",
 	.instructions = "Runs code in sandboxes on this machine. Use run_code for a program that "
-			"stands for itself.",
+			"stands for itself; session_new and session_exec for work in several "
+			"steps, where variables and files stay.",
 	.tools = tools,
 	.tool_count = COUNT_OF(tools),
 };

@@ -19,10 +19,22 @@ static bool is_listed(const struct mcp *mcp, const struct mcp_tool *tool)
 	return !tool->needs_roots || (mcp->roots && mcp->roots->count > 0);
 }
 
-/* A field of the spec brings its schema, its words and its default. */
-static struct json_object *describe_param(const struct mcp_param *param)
+/* A field of the tool's job, which may have some of its own besides a spec's. */
+static const struct field *find_field(enum work_kind kind, const char *name)
 {
-	const struct field *field = param->is_own ? NULL : spec_field(param->name);
+	size_t count = 0;
+	const struct field *fields = asked_fields(kind, &count);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+	return spec_field(name);
+}
+
+/* A field brings its schema, its words and its default. */
+static struct json_object *describe_param(
+	const struct mcp_tool *tool, const struct mcp_param *param)
+{
+	const struct field *field = param->is_own ? NULL : find_field(tool->kind, param->name);
 	struct json_object *schema = field ? field_schema(field, false) : json_object_new_object();
 	if (!field)
 		json_put(schema, "type", json_new_string("string"));
@@ -39,7 +51,7 @@ static struct json_object *describe_input(const struct mcp_tool *tool)
 	struct json_object *members = json_object_new_object();
 	struct json_object *needed = json_object_new_array();
 	for (const struct mcp_param *param = tool->params; param->name; param++) {
-		json_put(members, param->name, describe_param(param));
+		json_put(members, param->name, describe_param(tool, param));
 		if (param->is_needed)
 			(void)json_object_array_add(needed, json_new_string(param->name));
 	}
@@ -193,8 +205,9 @@ void mcp_call_tool(struct mcp_call *call)
 		return;
 	}
 	call->mcp->counts[call->tool - mcp_service.tools]++;
-	if (check_arguments(call->tool, arguments, &err) < 0 ||
-		call->tool->begin(call, arguments, &err) < 0)
+	int (*begin)(struct mcp_call *, struct json_object *, struct err *) =
+		call->tool->begin ? call->tool->begin : mcp_begin_job;
+	if (check_arguments(call->tool, arguments, &err) < 0 || begin(call, arguments, &err) < 0)
 		refuse_arguments(call, &err);
 }
 
