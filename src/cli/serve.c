@@ -16,7 +16,7 @@
 #include "server/server.h"
 #include "wire/json.h"
 
-enum { OPTIONS_MAX = 16, ANSWER_MS = 10000, END_MS = 30000 };
+enum { OPTIONS_MAX = 32, ANSWER_MS = 10000, END_MS = 30000 };
 
 static const struct cli_option questions[] = {
 	{ .flag = "status", .help = "tell how the daemon that runs is doing" },

@@ -8,11 +8,12 @@
 #include "model/field.h"
 #include "model/limits.h"
 #include "model/units.h"
+#include "wire/log.h"
 
 #define MB ((int64_t)1 << 20)
 #define TB ((int64_t)1 << 40)
 
-enum { NAMES_MAX = 96, NAME_SIZE = 64, IDLE_MAX = 30 * 86400 };
+enum { NAMES_MAX = 96, NAME_SIZE = 64, IDLE_MAX = 30 * 86400, DRAIN_MAX = 86400 };
 
 const char *const config_sections[] = { "daemon", "docker", NULL };
 
@@ -73,6 +74,16 @@ static const struct own_key {
 	  .field = { .name = "idle", .type = FIELD_COUNT, .min = 1, .max = IDLE_MAX,
 	  .fallback = "300", .example = "300",
 	  .help = "how long that is, in seconds" } },
+	{ .section = "daemon", .variable = "HOTCELL_DAEMON_DRAIN_TIMEOUT",
+	  .field = { .name = "drain_timeout", .type = FIELD_COUNT, .min = 0, .max = DRAIN_MAX,
+	  .fallback = "10", .example = "30",
+	  .help = "told to end, the daemon lets what is under way go on for so many seconds" } },
+	{ .section = "daemon", .variable = "HOTCELL_LOG_FORMAT",
+	  .field = { .name = "log_format", .type = FIELD_TEXT, .choices = log_format_names, .fallback = "text",
+	  .example = "json", .help = "what the daemon's log is written as: text, json" } },
+	{ .section = "daemon", .variable = "HOTCELL_LOG_LEVEL",
+	  .field = { .name = "log_level", .type = FIELD_TEXT, .choices = log_level_names, .fallback = "info",
+	  .example = "warning", .help = "what the daemon tells: none, error, warning, info, debug" } },
 
 	{ .section = "docker", .variable = "DOCKER_CPU_LIMIT",
 	  .field = { .name = "cpus", .type = FIELD_CPUS, .min = 10, .max = 1024 * 1000LL, .example = "0.5",

@@ -25,6 +25,7 @@
 #include "keeper/session.h"
 #include "keeper/terms.h"
 #include "wire/json.h"
+#include "wire/log.h"
 
 enum {
 	LOOK_EVERY_US = 1000000,
@@ -54,7 +55,7 @@ struct source {
 };
 
 struct lender {
-	const struct lend_options *options;
+	struct lend_options options;
 	int epoll_fd; /* owned */
 	struct source listener, signals;
 	struct source session_events;
@@ -151,7 +152,7 @@ static struct pool *find_pool(struct lender *lender, const char *text, size_t le
 			POOLS_MAX);
 		return NULL;
 	}
-	if (pool_open(text, len, (size_t)lender->options->most_parked, &pool, err) < 0)
+	if (pool_open(text, len, (size_t)lender->options.most_parked, &pool, err) < 0)
 		return NULL;
 	pool_set_floor(pool, floor);
 	pool->next = lender->pools;
@@ -272,7 +273,61 @@ static void set_floor(struct lender *lender, const struct loan_message *message)
 	if (pool)
 		pool_set_floor(pool, message->number);
 	else
-		(void)fprintf(stderr, "hotcell-keeper: %s\n", err.text);
+		log_say(LEVEL_WARNING, "%s", err.text);
+}
+
+/* Of those that could spare a cell, the one that was asked the longest time ago; NULL: all were
+ * asked after that moment. */
+static struct pool *find_donor(const struct lender *lender, int64_t before_us)
+{
+	struct pool *found = NULL;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		if (pool->parked_count > 0 && pool->asked_us < before_us &&
+			(!found || pool->asked_us < found->asked_us))
+			found = pool;
+	return found;
+}
+
+static void set_parked(struct lender *lender, size_t most)
+{
+	lender->options.most_parked = (long)most;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		pool_set_most(pool, most);
+	while (parked_count(lender) > most)
+		pool_give_up_one(find_donor(lender, INT64_MAX));
+}
+
+/* A number from 0 to `most`; what is none changes nothing. */
+static bool find_count(const struct json_object *json, const char *key, int64_t most, size_t *ret)
+{
+	struct json_object *value = NULL;
+	if (!json_object_object_get_ex(json, key, &value) ||
+		!json_object_is_type(value, json_type_int))
+		return false;
+	int64_t count = json_object_get_int64(value);
+	*ret = (size_t)count;
+	return count >= 0 && count <= most;
+}
+
+static void take_settings(struct lender *lender, const struct loan_message *message)
+{
+	auto_json struct json_object *json = NULL;
+	struct err err = { 0 };
+	size_t count = 0;
+	if (json_read(message->text, message->len, LOAN_TEXT_MAX, LIMIT_FRAME_DEPTH, &json, &err) <
+		0) {
+		log_say(LEVEL_WARNING, "settings: %s", err.text);
+		return;
+	}
+	if (find_count(json, "parked", LIMIT_PARKED, &count))
+		set_parked(lender, count);
+	if (find_count(json, "sessions", LIMIT_SESSIONS, &count))
+		sessions_set_most(lender->sessions, count);
+	const char *format = json_object_get_string(json_object_object_get(json, "log_format"));
+	const char *level = json_object_get_string(json_object_object_get(json, "log_level"));
+	if (format && log_format_of(format) < LOG_FORMAT_COUNT && level &&
+		log_level_of(level) < LOG_LEVEL_COUNT)
+		log_set(log_format_of(format), log_level_of(level));
 }
 
 /* Sessions outlive a daemon, unless they are to end as well. */
@@ -328,6 +383,9 @@ static void hear_daemon(struct lender *lender, struct source *daemon)
 		break;
 	case LOAN_SESSION:
 		sessions_take(lender->sessions, &message);
+		break;
+	case LOAN_SETTINGS:
+		take_settings(lender, &message);
 		break;
 	case LOAN_END:
 		leave(lender, &message, daemon->fd);
@@ -415,7 +473,7 @@ static void look(struct lender *lender)
 	}
 	if (lender->alone_since_us != 0 && lender->loan_count == 0 &&
 		sessions_count(lender->sessions) == 0 &&
-		now_us - lender->alone_since_us > lender->options->linger_seconds * 1000000)
+		now_us - lender->alone_since_us > lender->options.linger_seconds * 1000000)
 		lender->is_over = true;
 }
 
@@ -425,17 +483,6 @@ static struct pool *find_short(const struct lender *lender)
 	struct pool *found = NULL;
 	for (struct pool *pool = lender->pools; pool; pool = pool->next)
 		if (pool_is_short(pool) && (!found || pool->asked_us > found->asked_us))
-			found = pool;
-	return found;
-}
-
-/* Of those that could spare one for it, the one that was asked the longest time ago. */
-static struct pool *find_donor(const struct lender *lender, const struct pool *needy)
-{
-	struct pool *found = NULL;
-	for (struct pool *pool = lender->pools; pool; pool = pool->next)
-		if (pool->parked_count > 0 && pool->asked_us < needy->asked_us &&
-			(!found || pool->asked_us < found->asked_us))
 			found = pool;
 	return found;
 }
@@ -467,8 +514,8 @@ static bool fill_one(struct lender *lender)
 	struct pool *needy = lender->is_low_on_memory ? NULL : find_short(lender);
 	if (!needy || may_wait(lender, needy))
 		return false;
-	if (parked_count(lender) >= (size_t)lender->options->most_parked) {
-		struct pool *donor = find_donor(lender, needy);
+	if (parked_count(lender) >= (size_t)lender->options.most_parked) {
+		struct pool *donor = find_donor(lender, needy->asked_us);
 		if (!donor)
 			return false;
 		pool_give_up_one(donor);
@@ -537,7 +584,7 @@ static void raise_own_limit(void)
 
 static int open_sessions(struct lender *lender, struct err *err)
 {
-	const struct sessions_host host = { .most = (size_t)lender->options->most_sessions,
+	const struct sessions_host host = { .most = (size_t)lender->options.most_sessions,
 		.context = lender,
 		.find_pool = pool_for_session,
 		.changed = tell_daemons };
@@ -566,7 +613,7 @@ static void lender_done(struct lender *lender)
 
 int lend(const struct lend_options *options, struct err *err)
 {
-	struct lender lender = { .options = options,
+	struct lender lender = { .options = *options,
 		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 		.listener = { .kind = SOURCE_LISTENER, .fd = -1 },
 		.signals = { .kind = SOURCE_SIGNALS, .fd = open_signals() },

@@ -7,12 +7,13 @@
 #include "keeper/lend.h"
 #include "model/result.h"
 #include "model/units.h"
+#include "wire/log.h"
 
 enum { MOST_PARKED = 64, MOST_SESSIONS = 600, LINGER_SECONDS = 60, LINGER_MAX = 86400 };
 
 static int fail(const struct err *err)
 {
-	(void)fprintf(stderr, "hotcell-keeper: %s\n", err->text);
+	log_say(LEVEL_ERROR, "%s", err->text);
 	return EXIT_COULD_NOT_RUN;
 }
 
@@ -27,6 +28,21 @@ static int read_count(
 	return 0;
 }
 
+static int read_log(bool is_format, const char *text, enum log_format *ret_format,
+	enum log_level *ret_level, struct err *err)
+{
+	enum log_format format = log_format_of(text);
+	enum log_level level = log_level_of(text);
+	if (is_format ? format == LOG_FORMAT_COUNT : level == LOG_LEVEL_COUNT)
+		return err_set(err, ERR_INVALID, "--log-%s: '%.40s' is none",
+			is_format ? "format" : "level", text);
+	if (is_format)
+		*ret_format = format;
+	else
+		*ret_level = level;
+	return 0;
+}
+
 static int read_options(int argc, char **argv, struct lend_options *options, struct err *err)
 {
 	static const struct option known[] = {
@@ -34,8 +50,12 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 		{ "parked", required_argument, NULL, 'p' },
 		{ "sessions", required_argument, NULL, 'n' },
 		{ "linger", required_argument, NULL, 'l' },
+		{ "log-format", required_argument, NULL, 'F' },
+		{ "log-level", required_argument, NULL, 'L' },
 		{ NULL, 0, NULL, 0 },
 	};
+	enum log_format format = LOG_TEXT;
+	enum log_level level = LEVEL_INFO;
 	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
 		if (c == 's')
 			options->socket = optarg;
@@ -48,11 +68,14 @@ static int read_options(int argc, char **argv, struct lend_options *options, str
 		else if (c == 'l')
 			TRY(read_count(
 				"--linger", optarg, 0, LINGER_MAX, &options->linger_seconds, err));
+		else if (c == 'F' || c == 'L')
+			TRY(read_log(c == 'F', optarg, &format, &level, err));
 		else
 			return err_set(err, ERR_INVALID,
 				"usage: hotcell-keeper --socket PATH [--parked N] [--sessions N] "
-				"[--linger SEC]");
+				"[--linger SEC] [--log-format FORMAT] [--log-level LEVEL]");
 	}
+	log_set(format, level);
 	if (!options->socket || optind < argc)
 		return err_set(err, ERR_INVALID,
 			"--socket: says where the daemon finds us, and nothing else follows");
@@ -65,6 +88,7 @@ int main(int argc, char **argv)
 		.most_sessions = MOST_SESSIONS,
 		.linger_seconds = LINGER_SECONDS };
 	struct err err = { 0 };
+	log_name("hotcell-keeper");
 	if (read_options(argc, argv, &options, &err) < 0 || lend(&options, &err) < 0)
 		return fail(&err);
 	return 0;

@@ -73,6 +73,17 @@ void pool_set_floor(struct pool *pool, size_t floor)
 		pool->wanted = pool->floor;
 }
 
+void pool_set_most(struct pool *pool, size_t most)
+{
+	pool->most = most;
+	pool_set_floor(pool, pool->floor);
+	if (pool->wanted > most)
+		pool->wanted = most;
+	while (pool->parked_count > most)
+		pool_give_up_one(pool);
+	pool->parked = xrealloc(pool->parked, most + 1, sizeof(struct cell *));
+}
+
 bool pool_is_lost(const struct pool *pool)
 {
 	struct pollfd end = { .fd = pool->keeper->zygote.sock }; /* nothing else is waited for */

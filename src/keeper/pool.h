@@ -55,6 +55,9 @@ bool pool_is_short(const struct pool *pool);
 void pool_fill(struct pool *pool);
 void pool_give_up_one(struct pool *pool);
 
+/* At most so many from now on: those beyond it go. */
+void pool_set_most(struct pool *pool, size_t most);
+
 /* So many should stand ready whatever the demand, as far as there may be. */
 void pool_set_floor(struct pool *pool, size_t floor);
 

@@ -240,6 +240,11 @@ void sessions_serve(struct sessions *sessions)
 	(void)loop_turn(&sessions->loop, 0);
 }
 
+void sessions_set_most(struct sessions *sessions, size_t most)
+{
+	sessions->host.most = most;
+}
+
 size_t sessions_count(const struct sessions *sessions)
 {
 	return sessions->count;

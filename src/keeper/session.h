@@ -55,6 +55,7 @@ int sessions_tick(struct sessions *sessions);
 /* A client's connection, its request and its descriptors; takes what it needs of the message. */
 void sessions_take(struct sessions *sessions, struct loan_message *message);
 
+void sessions_set_most(struct sessions *sessions, size_t most); /* those beyond it stay */
 size_t sessions_count(const struct sessions *sessions);
 
 /* ---- what the files of this share --------------------------------------------------------------

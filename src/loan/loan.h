@@ -39,10 +39,11 @@ enum loan_kind {
 	LOAN_END,   /* end everything and leave; number 1: unless sessions are held, whose number
 		     * is the answer then */
 	/* among all of them */
-	LOAN_SESSION, /* text: a request to a session, JSON; from the daemon to the keeper with the
-		       * client's connection before the client's descriptors. Answered by
-		       * LOAN_SESSION with JSON, LOAN_GRANTED (a turn) or LOAN_REFUSED. From the
-		       * keeper to the daemon: number of sessions held */
+	LOAN_SESSION,  /* text: a request to a session, JSON; from the daemon to the keeper with the
+			* client's connection before the client's descriptors. Answered by
+			* LOAN_SESSION with JSON, LOAN_GRANTED (a turn) or LOAN_REFUSED. From the
+			* keeper to the daemon: number of sessions held */
+	LOAN_SETTINGS, /* from the daemon to the keeper: its limits and its log, JSON */
 	LOAN_KIND_COUNT,
 };
 

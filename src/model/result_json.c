@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "model/field.h"
+#include "model/trace.h"
 #include "wire/json.h"
 
 static struct json_object *text_or_null(const char *text)
@@ -216,6 +217,11 @@ static struct json_object *meta_to_json(const struct result *result, const struc
 	json_put(json, "warnings", warnings);
 	json_put(json, "resource_limits", spec_limits_to_json(spec));
 	json_put(json, "isolation", isolation_to_json(result));
+	if (spec->traceparent && trace_is_valid(spec->traceparent)) {
+		char id[TRACE_ID_SIZE];
+		trace_id(spec->traceparent, id);
+		json_put(json, "trace_id", json_new_string(id));
+	}
 	json_put(json, "execution_mode", json_new_string("direct"));
 	return json;
 }

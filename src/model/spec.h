@@ -122,6 +122,7 @@ struct spec {
 	int64_t store_days;
 	int audit; /* enum audit_mode */
 	int64_t audit_size;
+	char *traceparent; /* whose work it is part of */
 	/* the guard */
 	int profile;                  /* enum profile */
 	bool block_imports;           /* what the profile warns of is blocked */

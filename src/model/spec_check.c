@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "model/field.h"
 #include "model/limits.h"
+#include "model/trace.h"
 #include "wire/utf8.h"
 
 #define HOME "/home/user"
@@ -345,6 +346,10 @@ int spec_check(const struct spec *spec, struct err *err)
 	TRY(check_python(spec, err));
 	TRY(check_job(spec, err));
 	TRY(check_commands(spec, err));
+	if (spec->traceparent && !trace_is_valid(spec->traceparent))
+		return refuse("traceparent", spec->traceparent,
+			"is not 00-, 32 hexadecimal digits, -, 16 of them, - and 2 of them",
+			ERR_INVALID, err);
 	TRY(check_modules("allow-import", &spec->allow_modules, err));
 	TRY(check_modules("block-import", &spec->block_modules, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);

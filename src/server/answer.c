@@ -11,6 +11,7 @@
 void answer_text(struct request *request, unsigned int status, const char *type, char *text)
 {
 	request->status = status;
+	request->sent = strlen(text);
 	request->response =
 		MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
 	(void)MHD_add_response_header(request->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);

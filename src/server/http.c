@@ -22,6 +22,7 @@
 #include "loan/loan.h"
 #include "model/units.h"
 #include "server/parts.h"
+#include "wire/log.h"
 
 enum {
 	BACKLOG = 512,
@@ -111,6 +112,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *data, size_t 
 	}
 	memcpy(data, stream->data + request->stream_sent, n);
 	request->stream_sent += n;
+	request->sent += n;
 	if (request->stream_sent == stream->len)
 		request->stream_sent = stream->len = 0;
 	if (request->run && stream->len - request->stream_sent < STREAM_LOW)
@@ -236,8 +238,7 @@ static struct request *new_request(struct listener_socket *listener,
 		.path = xstrdup(path),
 		.begun_us = clock_us(),
 		.hangup = { .fd = -1 } };
-	(void)snprintf(
-		request->id, sizeof(request->id), "r%llu", (unsigned long long)++http->next_id);
+	trace_begin(request);
 	buf_init(&request->body, BODY_MAX);
 	buf_init(&request->stream, BODY_MAX + STREAM_HIGH);
 	http->counts.requests++;
@@ -283,7 +284,7 @@ static enum MHD_Result send_answer(struct request *request)
 		suspend(request);
 		return MHD_YES;
 	}
-	(void)MHD_add_response_header(request->response, "X-Request-Id", request->id);
+	trace_answer(request, request->response);
 	enum MHD_Result r =
 		MHD_queue_response(request->connection, request->status, request->response);
 	MHD_destroy_response(request->response); /* our hold on it */
@@ -330,8 +331,10 @@ static void finish(void *context, struct MHD_Connection *connection, void **slot
 	(void)context;
 	(void)connection;
 	(void)why;
-	if (*slot)
+	if (*slot) {
+		trace_log(*slot);
 		free_request(*slot);
+	}
 	*slot = NULL;
 }
 
@@ -359,7 +362,7 @@ __attribute__((format(printf, 2, 0))) static void say(void *context, const char 
 	(void)context;
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	text[strcspn(text, "\n")] = '\0';
-	server_log("http: %s", text);
+	log_say(LEVEL_DEBUG, "http: %s", text); /* a client can make it say a lot */
 }
 
 /* Takes `fd`. */
@@ -537,6 +540,14 @@ void http_close(struct http *http)
 	workers_close(http->workers);
 	mcp_close(http->mcp);
 	free(http);
+}
+
+void http_set_limits(struct http *http, int64_t concurrency, int64_t queue)
+{
+	http->settings.concurrency = concurrency;
+	http->settings.queue = queue;
+	workers_set_most(http->workers, (size_t)concurrency);
+	run_next(http);
 }
 
 int64_t http_next_us(const struct http *http)

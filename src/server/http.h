@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "mcp/mcp.h"
 #include "model/result.h"
+#include "model/trace.h"
 #include "server/queue.h"
 #include "worker/worker.h"
 
@@ -18,6 +19,7 @@ enum {
 	BODY_MAX = 24 << 20,    /* of a request */
 	STREAM_HIGH = 1 << 20,  /* of events that wait for their reader: the run is held up */
 	STREAM_LOW = 256 << 10, /* and goes on */
+	REQUEST_ID_SIZE = 32,
 };
 
 struct http;
@@ -44,13 +46,15 @@ struct request {
 	struct MHD_Connection *connection;
 	const struct route *route;
 	struct tenant tenant;
-	char id[24];
+	char id[REQUEST_ID_SIZE];
+	char trace[TRACE_SIZE]; /* the traceparent it came with; "": none that makes sense */
 	const char *method;
 	char *path;                 /* owned */
 	char *params[ROUTE_PARAMS]; /* owned; what stands for each {…} of the route's path */
 	struct buf body;
 	bool is_too_large;
 	int64_t begun_us;
+	uint64_t sent; /* bytes of the answer's body */
 
 	enum answer_state state;
 	unsigned int status;
@@ -142,6 +146,11 @@ struct run *run_submit(struct http *http, const struct tenant *tenant, enum work
 void mcp_serve(struct http *http);
 void asker_leave(struct asker *asker); /* whoever asked is gone; NULL: nobody did */
 
+/* trace.c: what a request is known by, in its answer and in the log */
+void trace_begin(struct request *request);
+void trace_answer(const struct request *request, struct MHD_Response *response);
+void trace_log(const struct request *request);
+
 /* routes.c */
 /* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */
 const struct route *route_find(
@@ -179,6 +188,7 @@ struct http {
 	struct mcp_workshop workshop;
 	struct queue queue; /* executions that wait for a worker */
 	size_t running;
+	uint32_t epoch; /* random: ids of requests differ from those of another daemon */
 	uint64_t next_id;
 	struct http_counts counts;
 };
@@ -186,6 +196,9 @@ struct http {
 int http_open(struct loop *loop, const struct http_settings *settings, struct http **ret_http,
 	struct err *err);
 void http_close(struct http *http);
+
+/* So many executions at once from now on, and so many that wait. */
+void http_set_limits(struct http *http, int64_t concurrency, int64_t queue);
 
 /* When http_tick() is wanted at the latest; INT64_MAX: not at all. */
 int64_t http_next_us(const struct http *http);

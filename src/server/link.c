@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "server/parts.h"
+#include "wire/log.h"
 
 enum {
 	CONNECT_MS = 2,    /* between two looks whether it listens */
@@ -61,7 +63,7 @@ static void give_up(struct server *server, const struct err *err)
 	server->link.retry_us = clock_us() + DEATHS_MS * 1000;
 	admit_refuse_all(server, err);
 	if (server->is_ready)
-		server_log("%s", err->text);
+		log_say(LEVEL_ERROR, "%s", err->text);
 	else
 		server_fail(server, err);
 }
@@ -95,7 +97,7 @@ static void lose(struct server *server, const char *what)
 		give_up(server, &err);
 		return;
 	}
-	server_log("the keeper %s; starting a new one", what);
+	log_say(LEVEL_WARNING, "the keeper %s; starting a new one", what);
 	link_open(server);
 }
 
@@ -108,7 +110,9 @@ static void start_keeper(struct server *server)
 	(void)snprintf(parked, sizeof(parked), "%lld", (long long)server->settings.parked);
 	(void)snprintf(sessions, sizeof(sessions), "%lld", (long long)server->settings.sessions);
 	char *const args[] = { (char *)"hotcell-keeper", (char *)"--socket", link->path,
-		(char *)"--parked", parked, (char *)"--sessions", sessions, NULL };
+		(char *)"--parked", parked, (char *)"--sessions", sessions, (char *)"--log-format",
+		(char *)log_format_names[server->settings.log_format], (char *)"--log-level",
+		(char *)log_level_names[server->settings.log_level], NULL };
 	if (loan_start("hotcell-keeper", args, true, &link->child, &err) < 0) {
 		link->child = -1;
 		give_up(server, &err);
@@ -143,6 +147,16 @@ void link_open(struct server *server)
 		start_keeper(server);
 }
 
+void link_tell_settings(struct server *server)
+{
+	const struct server_settings *settings = &server->settings;
+	auto_free char *text = xasprintf("{\"parked\":%" PRId64 ",\"sessions\":%" PRId64
+					 ",\"log_format\":\"%s\",\"log_level\":\"%s\"}",
+		settings->parked, settings->sessions, log_format_names[settings->log_format],
+		log_level_names[settings->log_level]);
+	(void)link_send(server, LOAN_SETTINGS, text, strlen(text), NULL, 0);
+}
+
 /* ---- what it says ------------------------------------------------------------------------- */
 
 static void take_message(struct server *server, struct loan_message *message)
@@ -157,6 +171,7 @@ static void take_message(struct server *server, struct loan_message *message)
 			server_log("took over %zu cells that are lent", server->running);
 		if (server->sessions > 0)
 			server_log("took over %zu sessions", server->sessions);
+		link_tell_settings(server); /* it may be another daemon's */
 		server_set_ready(server);
 		admit_next(server);
 		call_pass_all(server);
@@ -322,7 +337,8 @@ void link_end(struct server *server)
 		server_log("the keeper stays with %zu sessions, for the next daemon",
 			server->sessions);
 	if (is_stuck)
-		server_log("the keeper did not end within %d s, and is killed", END_MS / 1000);
+		log_say(LEVEL_WARNING, "the keeper did not end within %d s, and is killed",
+			END_MS / 1000);
 	if (is_stuck && link->pidfd >= 0)
 		(void)pidfd_send_signal(link->pidfd, SIGKILL, NULL, 0);
 	/* one that does not listen yet has lent nothing */

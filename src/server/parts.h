@@ -126,6 +126,7 @@ bool reload_is_hangup(const struct server *server); /* the signal means that the
 void link_open(struct server *server);
 void link_tick(struct server *server, int64_t now_us);
 void link_reap(struct server *server);
+void link_tell_settings(struct server *server);
 int64_t link_next_us(const struct server *server);
 int link_send(struct server *server, enum loan_kind kind, const void *text, size_t len,
 	const int *fds, size_t fd_count); /* -EAGAIN: it is full, admit_next() comes again */

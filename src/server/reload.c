@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "server/parts.h"
+#include "wire/log.h"
 
 enum { CHANGES_MAX = 800 };
 
@@ -29,6 +30,13 @@ static void note_number(struct buf *changes, const char *name, int64_t before, i
 	if (before != after)
 		(void)buf_printf(changes, "%s%s %" PRId64 " -> %" PRId64, changes->len ? ", " : "",
 			name, before, after);
+}
+
+static void note_word(struct buf *changes, const char *name, const char *before, const char *after)
+{
+	if (strcmp(before, after) != 0)
+		(void)buf_printf(
+			changes, "%s%s %s -> %s", changes->len ? ", " : "", name, before, after);
 }
 
 static const char *first_text(const struct config_value *value)
@@ -70,9 +78,13 @@ static void note_changes(const struct server_settings *before, const struct serv
 	if (strcmp(before->warm, after->warm) != 0)
 		(void)buf_printf(changes, "%swarm '%.100s' -> '%.100s'", changes->len ? ", " : "",
 			before->warm, after->warm);
-	note_number(changes, "parked (when the keeper starts anew)", before->parked, after->parked);
-	note_number(changes, "sessions (when the keeper starts anew)", before->sessions,
-		after->sessions);
+	note_number(changes, "parked", before->parked, after->parked);
+	note_number(changes, "sessions", before->sessions, after->sessions);
+	note_number(changes, "drain_timeout", before->drain_s, after->drain_s);
+	note_word(changes, "log_format", log_format_names[before->log_format],
+		log_format_names[after->log_format]);
+	note_word(changes, "log_level", log_level_names[before->log_level],
+		log_level_names[after->log_level]);
 	note_runs(before->config, after->config, changes);
 }
 
@@ -88,8 +100,12 @@ static void apply(struct server *server, struct server_settings *after)
 		warm_down(server, server->settings.warm);
 	server_settings_done(&server->settings);
 	server->settings = *after;
-	if (is_up)
+	log_set(server->settings.log_format, server->settings.log_level);
+	http_set_limits(server->http, server->settings.concurrency, server->settings.queue);
+	if (is_up) {
+		link_tell_settings(server);
 		warm_up(server, server->settings.warm);
+	}
 	server->idle_us = clock_us();
 	server_log("settings read again: %s", changes.len ? buf_text(&changes) : "no change");
 	admit_next(server);
@@ -109,6 +125,6 @@ void reload(struct server *server)
 	if (r == 0)
 		apply(server, &after);
 	else
-		server_log("settings stay as they are: %s", err.text);
+		log_say(LEVEL_ERROR, "settings stay as they are: %s", err.text);
 	notify("READY=1");
 }

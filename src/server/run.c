@@ -310,6 +310,8 @@ static int read_job(struct request *request, enum work_kind kind, struct json_ob
 			(void)json_object_object_add(json, key, json_object_get(value));
 		}
 	}
+	if (request->trace[0] && !json_object_object_get(json, "traceparent"))
+		json_put(json, "traceparent", json_new_string(request->trace));
 	*ret_job = json_print(json, false);
 	return run_check(&request->tenant, kind, *ret_job, strlen(*ret_job), asked, err);
 }

@@ -15,18 +15,18 @@
 #include "base/own.h"
 #include "base/place.h"
 #include "server/parts.h"
-#include "wire/utf8.h"
+#include "wire/log.h"
 
 enum { OWN_FDS = 32 }; /* streams, sockets, and some in the air */
 
 void server_log(const char *fmt, ...)
 {
-	char text[1024], line[1024];
+	char text[LOG_LINE_MAX / 2];
 	va_list ap;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)fprintf(stderr, "hotcell: %s\n", utf8_line(text, line, sizeof(line)));
+	log_tell(LEVEL_INFO, text, NULL, 0);
 }
 
 void server_set_ready(struct server *server)
@@ -140,6 +140,7 @@ static int open_http(struct server *server, struct err *err)
 
 static int set_up(struct server *server, struct err *err)
 {
+	log_set(server->settings.log_format, server->settings.log_level);
 	TRY(server_allow_descriptors(&server->settings, err));
 	TRY(find_paths(server, err));
 	TRY(watch_signals(server, err));

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "config/config.h"
+#include "wire/log.h"
 
 struct server_settings {
 	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
@@ -21,7 +22,10 @@ struct server_settings {
 	int64_t parked;          /* most cells that stand ready */
 	int64_t sessions;        /* most sessions */
 	const char *warm;        /* borrowed; what does from the beginning */
-	int64_t idle_s;          /* on demand: leaves after so long without a client */
+	int64_t drain_s;         /* what is under way has so long when it is told to end */
+	enum log_format log_format;
+	enum log_level log_level;
+	int64_t idle_s; /* on demand: leaves after so long without a client */
 	bool is_on_demand;
 	bool has_idle; /* it was given */
 	struct config_wish wish;

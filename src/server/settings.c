@@ -12,7 +12,15 @@
 #include "server/server.h"
 #include "wire/utf8.h"
 
-enum { IDLE_S = 300, QUEUE = 256, PARKED = 64, SESSIONS = 600, LOANS_PER_CPU = 4 };
+enum {
+	IDLE_S = 300,
+	QUEUE = 256,
+	PARKED = 64,
+	SESSIONS = 600,
+	LOANS_PER_CPU = 4,
+	DRAIN_S = 10,
+	DRAIN_MAX = 86400,
+};
 
 /* What each option sets; the words for it are in the table below. */
 static const struct number {
@@ -26,6 +34,7 @@ static const struct number {
 	{ "parked",      offsetof(struct server_settings, parked),      0, LIMIT_PARKED },
 	{ "sessions",    offsetof(struct server_settings, sessions),    0, LIMIT_SESSIONS },
 	{ "idle",        offsetof(struct server_settings, idle_s),      1, 30 * 86400 },
+	{ "drain-timeout", offsetof(struct server_settings, drain_s),   0, DRAIN_MAX },
 	/* clang-format on */
 };
 
@@ -45,6 +54,10 @@ const struct server_option server_options[] = {
 		"[python=2]" },
 	{ "on-demand", NULL, "leave when nobody has needed it for a while" },
 	{ "idle", "SEC", "with --on-demand: how long that is, in seconds [300]" },
+	{ "drain-timeout", "SEC",
+		"told to end, let what is under way go on for so long, in seconds [10]" },
+	{ "log-format", "FORMAT", "what its log is written as: text or json [text]" },
+	{ "log-level", "LEVEL", "what it tells: none, error, warning, info or debug [info]" },
 	{ "config", "FILE", "read this settings file, not the user's and the system's" },
 	{ "no-config", NULL, "read no settings file" },
 };
@@ -61,6 +74,8 @@ void server_settings_init(struct server_settings *settings)
 		.sessions = SESSIONS,
 		.warm = "python",
 		.idle_s = IDLE_S,
+		.drain_s = DRAIN_S,
+		.log_level = LEVEL_INFO,
 	};
 }
 
@@ -88,6 +103,25 @@ static int set_number(struct server_settings *settings, const struct number *num
 	return 0;
 }
 
+static int set_log(
+	struct server_settings *settings, const char *flag, const char *value, struct err *err)
+{
+	char quote[64];
+	bool is_format = strcmp(flag, "log-format") == 0;
+	enum log_format format = log_format_of(value);
+	enum log_level level = log_level_of(value);
+	if (is_format ? format == LOG_FORMAT_COUNT : level == LOG_LEVEL_COUNT)
+		return err_set(err, ERR_INVALID, "--%s: '%s' is not %s, for example --%s %s", flag,
+			utf8_line(value, quote, sizeof(quote)),
+			is_format ? "text or json" : "one of none, error, warning, info, debug",
+			flag, is_format ? "json" : "info");
+	if (is_format)
+		settings->log_format = format;
+	else
+		settings->log_level = level;
+	return 0;
+}
+
 int server_settings_set(
 	struct server_settings *settings, const char *flag, const char *value, struct err *err)
 {
@@ -102,6 +136,8 @@ int server_settings_set(
 		settings->wish = (struct config_wish){ .file = value };
 	else if (strcmp(flag, "no-config") == 0)
 		settings->wish = (struct config_wish){ .has_no_file = true };
+	else if (strncmp(flag, "log-", 4) == 0)
+		return set_log(settings, flag, value, err);
 	else if (strcmp(flag, "warm") == 0) {
 		settings->warm = value;
 		return warm_check(value, err);
@@ -116,11 +152,16 @@ int server_settings_set(
 	return 0;
 }
 
+/* A key is written as its option is, but for the strokes between its words. */
 static int configure_one(struct server_settings *settings, const struct config *config,
-	const char *name, struct err *err)
+	const char *flag, struct err *err)
 {
+	char name[32];
+	(void)snprintf(name, sizeof(name), "%s", flag);
+	for (char *at = name; (at = strchr(at, '-')) != NULL;)
+		*at = '_';
 	const struct config_value *value = config_look_up(config, "daemon", name);
-	if (!value || server_settings_set(settings, name, value->texts.items[0], err) == 0)
+	if (!value || server_settings_set(settings, flag, value->texts.items[0], err) == 0)
 		return 0;
 	auto_free char *origin = config_origin(value);
 	return err_wrap(err, "%s", origin);
@@ -133,6 +174,8 @@ int server_settings_configure(
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		TRY(configure_one(settings, config, numbers[i].flag, err));
 	TRY(configure_one(settings, config, "warm", err));
+	TRY(configure_one(settings, config, "log-format", err));
+	TRY(configure_one(settings, config, "log-level", err));
 	settings->has_idle = false; /* a default that waits for --on-demand */
 	const struct config_value *leaves = config_look_up(config, "daemon", "on_demand");
 	settings->is_on_demand = leaves && field_is_true(leaves->texts.items[0]);

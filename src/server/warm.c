@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "model/units.h"
 #include "server/parts.h"
+#include "wire/log.h"
 
 enum { WARM_COUNT = 2 };
 
@@ -71,7 +72,7 @@ static void ask_for_all(struct server *server, const char *list, bool is_wanted)
 		if ((read_item(at, len, &name, &count, &err) < 0 ||
 			    ask_for(server, name, is_wanted ? count : 0, &err) < 0) &&
 			is_wanted)
-			server_log("--warm: %s", err.text);
+			log_say(LEVEL_WARNING, "--warm: %s", err.text);
 		at += len + (at[len] == ',');
 	}
 }

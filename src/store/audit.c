@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "model/field.h"
 #include "model/limits.h"
+#include "model/trace.h"
 #include "model/units.h"
 #include "store/asked.h"
 #include "store/log.h"
@@ -219,6 +220,16 @@ static void put_limits(struct writer *writer, const struct spec *spec)
 	put_close(writer);
 }
 
+/* A run that is part of no trace says nothing of one. */
+static void put_trace(struct writer *writer, const char *traceparent)
+{
+	char id[TRACE_ID_SIZE];
+	if (!traceparent || !trace_is_valid(traceparent))
+		return;
+	trace_id(traceparent, id);
+	put_text(writer, "trace_id", id);
+}
+
 /* 0, or -ENOSPC. */
 static int write_body(const struct store_run *run, struct buf *out)
 {
@@ -228,6 +239,7 @@ static int write_body(const struct store_run *run, struct buf *out)
 	put_text(&writer, "id", run->result->id);
 	put_who(&writer, run->token);
 	put_what(&writer, run);
+	put_trace(&writer, run->spec->traceparent);
 	put_text(&writer, "profile", profile_names[run->spec->profile]);
 	put_bool(&writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
 	put_outcome(&writer, run->result);

@@ -28,6 +28,9 @@ struct listener {
  * others wait in order. */
 struct workers *workers_open(struct loop *loop, size_t most);
 
+/* So many at once from now on; those beyond it stay until they are not needed. */
+void workers_set_most(struct workers *workers, size_t most);
+
 /* Ends those that run, and whatever they run. */
 void workers_close(struct workers *workers);
 

@@ -361,6 +361,11 @@ struct workers *workers_open(struct loop *loop, size_t most)
 	return workers;
 }
 
+void workers_set_most(struct workers *workers, size_t most)
+{
+	workers->most = most;
+}
+
 void workers_close(struct workers *workers)
 {
 	if (!workers)
