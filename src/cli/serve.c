@@ -16,11 +16,12 @@
 #include "server/server.h"
 #include "wire/json.h"
 
-enum { OPTIONS_MAX = 32, ANSWER_MS = 10000, END_MS = 30000 };
+enum { OPTIONS_MAX = 32, ANSWER_MS = 10000, END_MS = 30000, DRAIN_S_MAX = 1000000 };
 
 static const struct cli_option questions[] = {
 	{ .flag = "status", .help = "tell how the daemon that runs is doing" },
 	{ .flag = "stop", .help = "end the daemon that runs, its keeper and its cells" },
+	{ .flag = "now", .help = "with --stop: do not let what is under way go on" },
 	{ .flag = "json", .help = "with --status: print JSON" },
 };
 
@@ -28,11 +29,11 @@ static const char examples[] = "  hotcell serve\n"
 			       "  hotcell serve --concurrency 16 --queue 1000\n"
 			       "  hotcell serve --on-demand --idle 60\n"
 			       "  hotcell serve --status --json\n"
-			       "  hotcell serve --stop\n";
+			       "  hotcell serve --stop --now\n";
 
 struct asked {
 	struct server_settings settings;
-	bool wants_status, wants_stop, is_json;
+	bool wants_status, wants_stop, is_now, is_json;
 };
 
 static int take(void *context, const char *flag, const char *value, struct err *err)
@@ -42,6 +43,8 @@ static int take(void *context, const char *flag, const char *value, struct err *
 		asked->wants_status = true;
 	else if (strcmp(flag, "stop") == 0)
 		asked->wants_stop = true;
+	else if (strcmp(flag, "now") == 0)
+		asked->is_now = true;
 	else if (strcmp(flag, "json") == 0)
 		asked->is_json = true;
 	else
@@ -66,6 +69,8 @@ static int check(const struct asked *asked, struct err *err)
 {
 	if (asked->wants_status && asked->wants_stop)
 		return err_set(err, ERR_INVALID, "--status and --stop do not go together");
+	if (asked->is_now && !asked->wants_stop)
+		return err_set(err, ERR_INVALID, "--now: only --stop can be told so");
 	if (asked->is_json && !asked->wants_status)
 		return err_set(err, ERR_INVALID, "--json: only --status prints JSON");
 	return server_settings_check(&asked->settings, err);
@@ -176,8 +181,8 @@ static int print_status(const char *path, bool is_json, struct err *err)
 
 /* ---- ending ------------------------------------------------------------------------------- */
 
-/* What the keeper that we are connected to holds. */
-static size_t count_sessions(int fd)
+/* One number of the account of whoever we are connected to; 0: it tells none. */
+static int64_t ask_number(int fd, const char *key)
 {
 	struct loan_message answer = { 0 };
 	auto_json struct json_object *json = NULL;
@@ -189,7 +194,14 @@ static size_t count_sessions(int fd)
 		(void)json_read(
 			answer.text, answer.len, LOAN_TEXT_MAX, LIMIT_FRAME_DEPTH, &json, &err);
 	loan_message_done(&answer);
-	return (size_t)json_object_get_int64(json_object_object_get(json, "sessions"));
+	return json_object_get_int64(json_object_object_get(json, key));
+}
+
+/* How long a daemon lets others go on before it ends. */
+static int drain_time_ms(int fd)
+{
+	int64_t seconds = ask_number(fd, "drain_timeout");
+	return seconds > 0 && seconds < DRAIN_S_MAX ? (int)seconds * 1000 : 0;
 }
 
 /* A keeper outlives its daemon when it holds sessions, or when that was killed. It is not our
@@ -201,7 +213,7 @@ static int stop_keeper(const char *path, struct err *err)
 	auto_fd int fd = loan_connect(keeper);
 	if (fd < 0)
 		return err_set(err, ERR_MISSING, "nobody serves at '%s'", path);
-	size_t count = count_sessions(fd);
+	size_t count = (size_t)ask_number(fd, "sessions");
 	if (loan_send(fd, LOAN_END, 0, NULL, 0, NULL, 0) < 0 || !wait_for(fd, POLLRDHUP, END_MS))
 		return err_set(err, ERR_BROKEN, "the keeper at '%s' does not end", keeper);
 	if (count > 0)
@@ -211,10 +223,11 @@ static int stop_keeper(const char *path, struct err *err)
 
 /* The number of a process may be given away again, unless its connection is still there after we
  * have a hold on it. */
-static int stop_daemon(int fd, const char *path, struct err *err)
+static int stop_daemon(int fd, const char *path, bool is_now, struct err *err)
 {
 	uid_t uid = 0;
 	pid_t pid = 0;
+	int drain_ms = is_now ? 0 : drain_time_ms(fd);
 	if (!loan_is_trusted(fd, &uid, &pid) || pid <= 0)
 		return err_set(err, ERR_INVALID, "cannot tell which process serves at '%s'", path);
 	auto_fd int pidfd = pidfd_open(pid, 0);
@@ -222,20 +235,23 @@ static int stop_daemon(int fd, const char *path, struct err *err)
 		return 0; /* it has just ended */
 	if (pidfd_send_signal(pidfd, SIGTERM, NULL, 0) < 0 && errno != ESRCH)
 		return err_sys(err, errno, "end process %d, which serves at '%s'", (int)pid, path);
-	if (!wait_for(pidfd, POLLIN, END_MS))
+	/* told twice it ends at once; two signals of one kind could be taken as one */
+	if (is_now)
+		(void)pidfd_send_signal(pidfd, SIGINT, NULL, 0);
+	if (!wait_for(pidfd, POLLIN, END_MS + drain_ms))
 		return err_set(err, ERR_BROKEN, "process %d, which serves at '%s', does not end",
 			(int)pid, path);
 	return 0;
 }
 
-static int stop(const char *path, struct err *err)
+static int stop(const char *path, bool is_now, struct err *err)
 {
 	auto_fd int fd = loan_connect(path);
 	if (is_nobody(fd))
 		return stop_keeper(path, err);
 	own_close(&fd);
 	TRY(connect_daemon(path, &fd, err));
-	TRY(stop_daemon(fd, path, err));
+	TRY(stop_daemon(fd, path, is_now, err));
 	struct err gone = { 0 };
 	if (stop_keeper(path, &gone) < 0 && gone.code != ERR_MISSING)
 		return err_set(err, gone.code, "%s", gone.text);
@@ -265,7 +281,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (r == 0 && asked.wants_status)
 		r = print_status(path, asked.is_json, &err);
 	else if (r == 0 && asked.wants_stop)
-		r = stop(path, &err);
+		r = stop(path, asked.is_now, &err);
 	else if (r == 0)
 		r = serve(argv, &err);
 	return r < 0 ? cli_fail(&err) : 0;

@@ -13,9 +13,10 @@
 void route_health(struct request *request)
 {
 	struct json_object *json = json_object_new_object();
-	json_put(json, "status", json_new_string("ok"));
+	bool is_draining = request->http->is_draining;
+	json_put(json, "status", json_new_string(is_draining ? "draining" : "ok"));
 	json_put(json, "version", json_new_string(HOTCELL_VERSION));
-	answer_json(request, MHD_HTTP_OK, json);
+	answer_json(request, is_draining ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, json);
 }
 
 void route_providers(struct request *request)

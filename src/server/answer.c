@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,16 +28,14 @@ void answer_json(struct request *request, unsigned int status, struct json_objec
 	answer_text(request, status, "application/json", xasprintf("%s\n", text));
 }
 
-void answer_error(struct request *request, unsigned int status, const char *code, const char *field,
-	const char *fix, const char *fmt, ...)
+__attribute__((format(printf, 6, 0))) static void answer_words(struct request *request,
+	unsigned int status, const char *code, const char *field, const char *fix, const char *fmt,
+	va_list ap)
 {
 	char text[1024];
 	struct json_object *json = json_object_new_object();
 	struct json_object *error = json_object_new_object();
-	va_list ap;
-	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	json_put(error, "code", json_new_string(code));
 	json_put(error, "message", json_new_string(text));
 	json_put(error, "field", json_new_string(field));
@@ -44,6 +43,35 @@ void answer_error(struct request *request, unsigned int status, const char *code
 	json_put(error, "request_id", json_new_string(request->id));
 	json_put(json, "error", error);
 	answer_json(request, status, json);
+}
+
+void answer_error(struct request *request, unsigned int status, const char *code, const char *field,
+	const char *fix, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	answer_words(request, status, code, field, fix, fmt, ap);
+	va_end(ap);
+}
+
+void answer_later(struct request *request, const char *code, int64_t seconds, const char *fix,
+	const char *fmt, ...)
+{
+	char after[32];
+	va_list ap;
+	va_start(ap, fmt);
+	answer_words(request, MHD_HTTP_SERVICE_UNAVAILABLE, code, NULL, fix, fmt, ap);
+	va_end(ap);
+	(void)snprintf(after, sizeof(after), "%" PRId64, seconds);
+	(void)MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, after);
+}
+
+void answer_draining(struct request *request)
+{
+	enum { RETRY_S = 5 }; /* until the next daemon serves, as a guess */
+	answer_later(request, "draining", RETRY_S, "ask again when the next daemon serves",
+		"the daemon was told to end and takes nothing new");
+	(void)MHD_add_response_header(request->response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 static const char *const err_names[ERR_CODE_COUNT] = {
@@ -98,7 +126,6 @@ void answer_refusal(struct request *request, const struct err *err)
 
 void answer_queue_full(struct request *request)
 {
-	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "queue_full", NULL,
-		"try again later, or serve with a longer --queue", "%lld executions wait already",
-		(long long)request->http->settings.queue);
+	answer_later(request, "queue_full", 1, "try again later, or serve with a longer --queue",
+		"%lld executions wait already", (long long)request->http->settings.queue);
 }

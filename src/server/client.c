@@ -135,7 +135,9 @@ static void hear(struct client *client)
 		client_drop(client);
 		return;
 	}
-	if (message.kind == LOAN_ASK)
+	if (drain_refuse(client, &message))
+		;
+	else if (message.kind == LOAN_ASK)
 		admit_ask(client, &message);
 	else if (message.kind == LOAN_INFO)
 		ask_status(client);
@@ -190,6 +192,7 @@ void client_let_in(struct server *server, int fd)
 		if (!client)
 			return;
 		client->key = key_of(uid, pid);
+		client->is_worker = http_owns(server->http, pid);
 		/* most have spoken by now: a turn of the loop, 20 µs, is spared */
 		hear(client);
 		return;

@@ -223,6 +223,15 @@ static bool find_route(struct request *request)
 	return false;
 }
 
+/* While it drains, only what tells of the daemon itself is answered. */
+static bool is_welcome(struct request *request)
+{
+	if (!request->http->is_draining || strncmp(request->path, "/v1/", 4) != 0)
+		return true;
+	answer_draining(request);
+	return false;
+}
+
 /* ---- the life of a request ----------------------------------------------------------------------
  */
 
@@ -309,7 +318,7 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
 	if (!request) {
 		request = *slot = new_request(listener, connection, method, url);
 		/* who may not ask is told before the body is sent */
-		if (!admit(request, listener) || !find_route(request))
+		if (!admit(request, listener) || !find_route(request) || !is_welcome(request))
 			return send_answer(request);
 		return MHD_YES;
 	}
@@ -540,6 +549,46 @@ void http_close(struct http *http)
 	workers_close(http->workers);
 	mcp_close(http->mcp);
 	free(http);
+}
+
+/* ---- draining -----------------------------------------------------------------------------------
+ */
+
+void http_drain(struct http *http)
+{
+	http->is_draining = true;
+}
+
+/* A request whose answer is not out is under way; one that has not been said yet is not, and
+ * neither is a stream that goes on for its own sake. */
+static bool is_under_way(const struct request *request)
+{
+	if (request->run || request->state == ANSWER_WAITING || request->state == ANSWER_READY)
+		return true;
+	return request->state == ANSWER_SENT && (!request->is_stream || request->is_stream_over);
+}
+
+bool http_is_idle(const struct http *http)
+{
+	const struct request *request = http->requests;
+	while (request && !is_under_way(request))
+		request = request->next;
+	return !request && http->running == 0 && http->queue.count == 0;
+}
+
+/* One that hears of it may be gone then. */
+void http_cancel(struct http *http)
+{
+	for (struct request *request = http->requests, *next; request; request = next) {
+		next = request->next;
+		if (request->run)
+			run_interrupt(request->run);
+	}
+}
+
+bool http_owns(const struct http *http, pid_t pid)
+{
+	return http && workers_has(http->workers, pid);
 }
 
 void http_set_limits(struct http *http, int64_t concurrency, int64_t queue)

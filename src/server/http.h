@@ -104,6 +104,12 @@ void answer_json(struct request *request, unsigned int status, struct json_objec
 void answer_error(struct request *request, unsigned int status, const char *code, const char *field,
 	const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
+/* The same for one that may be asked again after so many seconds. */
+void answer_later(struct request *request, const char *code, int64_t seconds, const char *fix,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+void answer_draining(struct request *request);
+
 /* What a spec or a session said, with the field and the fix that are in its words. */
 void answer_err(struct request *request, unsigned int status, const struct err *err);
 
@@ -122,8 +128,9 @@ bool stream_is_full(const struct request *request);
  */
 
 /* run.c: executions that requests wait for */
-void run_cancel(struct run *run); /* whoever asked is gone */
-void run_resume(struct run *run); /* the reader has caught up */
+void run_cancel(struct run *run);    /* whoever asked is gone */
+void run_resume(struct run *run);    /* the reader has caught up */
+void run_interrupt(struct run *run); /* it is to end, and whoever asked is told */
 void run_next(struct http *http);
 
 /* question.c: asking the keeper, at once and without a worker */
@@ -190,12 +197,21 @@ struct http {
 	size_t running;
 	uint32_t epoch; /* random: ids of requests differ from those of another daemon */
 	uint64_t next_id;
+	bool is_draining; /* nothing new begins */
 	struct http_counts counts;
 };
 
 int http_open(struct loop *loop, const struct http_settings *settings, struct http **ret_http,
 	struct err *err);
 void http_close(struct http *http);
+
+/* Nothing new begins; whether anything is under way; has that end, and say so to its client. */
+void http_drain(struct http *http);
+bool http_is_idle(const struct http *http);
+void http_cancel(struct http *http);
+
+/* Whether a process is one of its workers. */
+bool http_owns(const struct http *http, pid_t pid);
 
 /* So many executions at once from now on, and so many that wait. */
 void http_set_limits(struct http *http, int64_t concurrency, int64_t queue);

@@ -35,7 +35,8 @@ struct client {
 	struct watch watch;
 	int fd; /* owned */
 	enum client_state state;
-	uint64_t key; /* whose: user and session */
+	uint64_t key;   /* whose: user and session */
+	bool is_worker; /* one of ours: what it asks for came over HTTP */
 	int64_t deadline_us;
 	struct loan_message request; /* owned, while it waits or calls */
 	uint32_t told;               /* how many it was told are before it */
@@ -89,6 +90,9 @@ struct server {
 	bool has_terminal; /* it was started in one */
 	bool is_ready;
 	bool is_leaving;
+	bool is_draining;  /* told to end: nothing new begins */
+	bool is_cancelled; /* and what had begun was told to end */
+	int64_t drain_us;  /* the end of its time */
 	bool is_over;
 	struct err *err; /* why it is over; a code of 0: as it should be */
 };
@@ -121,6 +125,13 @@ void warm_down(struct server *server, const char *list); /* no more of them than
 /* reload.c */
 void reload(struct server *server);
 bool reload_is_hangup(const struct server *server); /* the signal means that the terminal is gone */
+
+/* drain.c */
+void drain_begin(struct server *server);
+void drain_tick(struct server *server, int64_t now_us);
+int64_t drain_next_us(const struct server *server);
+/* True: it asks for something new, and was sent away. */
+bool drain_refuse(struct client *client, const struct loan_message *message);
 
 /* link.c */
 void link_open(struct server *server);

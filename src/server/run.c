@@ -191,6 +191,20 @@ void run_cancel(struct run *run)
 	run_resume(run);
 }
 
+void run_interrupt(struct run *run)
+{
+	if (run->work) {
+		work_cancel(run->work);
+		run_resume(run);
+		return;
+	}
+	if (run->request && run->manner == MANNER_RESULT)
+		answer_draining(run->request);
+	else if (run->request)
+		stream_end(run->request);
+	free_run(run);
+}
+
 /* Gives work to whoever is next, as long as there are workers. */
 void run_next(struct http *http)
 {

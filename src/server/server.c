@@ -54,8 +54,10 @@ static void take_signal(void *context, uint32_t events)
 			link_reap(server);
 		else if (info.ssi_signo == SIGHUP && !reload_is_hangup(server))
 			reload(server);
-		else
+		else if (info.ssi_signo == SIGHUP)
 			server->is_over = true;
+		else
+			drain_begin(server);
 	}
 }
 
@@ -185,6 +187,7 @@ static int patience_ms(const struct server *server)
 	if (server->accept_us > 0)
 		next_us = earlier(next_us, server->accept_us);
 	next_us = earlier(next_us, http_next_us(server->http));
+	next_us = earlier(next_us, drain_next_us(server));
 	if (is_deserted(server))
 		next_us = earlier(next_us, idle_end_us(server));
 	if (next_us == INT64_MAX)
@@ -199,6 +202,7 @@ static void do_what_is_due(struct server *server)
 	link_tick(server, now_us);
 	client_run_late(server, now_us);
 	http_tick(server->http);
+	drain_tick(server, now_us);
 	admit_tell(server, now_us);
 	if (server->accept_us > 0 && server->accept_us <= now_us) {
 		server->accept_us = 0;

@@ -20,6 +20,8 @@ static char *describe(const struct server *server, const char *keeper, size_t le
 	json_put(json, "pid", json_object_new_int(getpid()));
 	json_put(json, "socket", json_new_string(server->path));
 	json_put(json, "uptime", json_new_decimal((clock_us() - server->started_us) / 1000, 3));
+	json_put(json, "state", json_new_string(server->is_draining ? "draining" : "serving"));
+	json_put(json, "drain_timeout", json_object_new_int64(server->settings.drain_s));
 	json_put(json, "running", json_object_new_uint64(server->running));
 	json_put(json, "concurrency", json_object_new_int64(server->settings.concurrency));
 	json_put(json, "queued", json_object_new_uint64(server->queue.count));

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -30,6 +31,9 @@ struct workers *workers_open(struct loop *loop, size_t most);
 
 /* So many at once from now on; those beyond it stay until they are not needed. */
 void workers_set_most(struct workers *workers, size_t most);
+
+/* Whether a process is one of them. */
+bool workers_has(const struct workers *workers, pid_t pid);
 
 /* Ends those that run, and whatever they run. */
 void workers_close(struct workers *workers);

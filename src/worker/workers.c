@@ -366,6 +366,14 @@ void workers_set_most(struct workers *workers, size_t most)
 	workers->most = most;
 }
 
+bool workers_has(const struct workers *workers, pid_t pid)
+{
+	const struct worker *worker = workers->first;
+	while (worker && worker->pid != pid)
+		worker = worker->next;
+	return worker;
+}
+
 void workers_close(struct workers *workers)
 {
 	if (!workers)

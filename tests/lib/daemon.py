@@ -135,7 +135,9 @@ class Daemon:
         self.clients = []
         self.log = person.path(f"log-{len(person.started)}")
         with open(self.log, "wb") as log:
-            self.process = person.start("serve", "--socket", self.path, *args, stderr=log, env=env)
+            # a test that wants what is under way to go on says so
+            self.process = person.start("serve", "--socket", self.path, "--drain-timeout", "0", *args,
+                                        stderr=log, env=env)
         self.wait_for_log("serving at")
 
     def __enter__(self):

@@ -311,7 +311,8 @@ COMPILE_KEYS = {
     "cached": bool, "duration": NUMBER, "cpu_ms": NUMBER, "max_memory_kb": int, "output": str,
     "truncated": bool,
 }
-META_MORE = {"stdout_file": str, "stderr_file": str, "session": str, "execution_count": (int, NONE)}
+META_MORE = {"stdout_file": str, "stderr_file": str, "session": str, "execution_count": (int, NONE),
+             "trace_id": str}
 LIMIT_KEYS = {
     "timeout": NUMBER, "cpu_time": NUMBER + (NONE,), "memory": int, "pids": int, "disk": int,
     "inodes": int, "cpus": NUMBER + (NONE,), "max_output": int, "output_limit": int,
