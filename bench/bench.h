@@ -45,6 +45,7 @@ struct contender {
 	size_t word_count;
 	struct spec spec;       /* of a keeper of our own */
 	struct keeper *keeper;  /* owned */
+	int http_fd;            /* owned; a connection that is kept */
 	struct sample *samples; /* owned */
 	size_t sample_count, sample_room;
 	struct err failure;
@@ -79,6 +80,10 @@ void contender_close(struct contender *contender);
 /* contender.c: runs it once. False: it failed, now or before, and never runs again. */
 bool contender_run(struct bench *bench, struct contender *contender, struct sample *ret_sample);
 void contender_keep(struct contender *contender, const struct sample *sample);
+
+/* http.c */
+int run_http(struct bench *bench, struct contender *contender, struct sample *ret_sample,
+	struct err *err);
 
 /* contender.c: the policy of a lent contender's cell, as text of the caller's. */
 int contender_policy(struct contender *contender, char **ret_text, struct err *err);

@@ -276,6 +276,7 @@ static const struct kind kinds[] = {
 	{ "lent",         2, open_lent,     run_lent,     .form = FORM_GATE },
 	{ "lent-gone",    2, open_lent,     run_lent,     .is_until_gone = true },
 	{ "lent-exec",    2, open_lent,     run_lent,     .is_exec = true },
+	{ "http",         2, open_lent,     run_http,     .form = FORM_GATE },
 	/* clang-format on */
 };
 
@@ -302,18 +303,20 @@ static void choose_lender(const struct contender *contender)
 void contender_open(struct bench *bench, struct contender *contender)
 {
 	spec_init(&contender->spec);
+	contender->http_fd = -1;
 	if (contender->failure.code != ERR_NONE)
 		return;
 	choose_lender(contender);
 	if (contender->kind->open)
 		(void)contender->kind->open(contender, &contender->failure);
-	if (contender->kind->run == run_lent && !bench->is_crowd)
+	if (contender->kind->open == open_lent && !bench->is_crowd)
 		warm_up(bench, contender);
 }
 
 void contender_close(struct contender *contender)
 {
 	keeper_close(contender->keeper);
+	own_close(&contender->http_fd);
 	spec_done(&contender->spec);
 	free(contender->samples);
 }

@@ -10,6 +10,7 @@ import memory
 from stage import PYTHON, STOPWATCH, ask, environment, which
 
 LEVELS = (1, 2, 8, 32)
+HTTP_BARS = {8: 0.8}  # over HTTP, of what clients at the unix socket get
 THROUGHPUT_BARS = {8: 8}  # at so many outstanding, at least so many times the bare interpreter's
 PRIVATE_BARS = {"python": 819, "data": 1229}  # kB
 BURST_POOL = 8
@@ -37,12 +38,16 @@ def lent(lender, language="python", code="pass"):
     return contenders.Contender("crowd", language, ["lent", language, code], socket=lender.socket)
 
 
+def http(lender):
+    return contenders.Contender("crowd", "http", ["http", "python", "pass"], socket=lender.socket)
+
+
 def throughput(stage, sizes):
     """Runs in a second, bare and lent in turn, at several numbers of outstanding requests."""
-    told = [{"outstanding": level, "bare_per_s": 0, "cells_per_s": 0} for level in LEVELS]
+    told = [{"outstanding": level, "bare_per_s": 0, "cells_per_s": 0, "http_per_s": 0} for level in LEVELS]
     bare = contenders.Contender("crowd", "bare", ["spawn", PYTHON, "-c", "pass"])
     with stage.lender("crowd", 64) as lender:
-        rows = {"bare_per_s": bare, "cells_per_s": lent(lender)}
+        rows = {"bare_per_s": bare, "cells_per_s": lent(lender), "http_per_s": http(lender)}
         measure.park(stage, rows["cells_per_s"], 2, 30)
         for one in told * sizes.passes:
             for name, row in rows.items():
@@ -52,6 +57,7 @@ def throughput(stage, sizes):
                     one["failure"] = measured.failure
     for one in told:
         if "failure" not in one:
+            one["http_ratio"] = one["http_per_s"] / one["cells_per_s"]
             one["ratio"] = one["cells_per_s"] / one["bare_per_s"]
     return told
 

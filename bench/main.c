@@ -22,6 +22,7 @@
  *   lent LANGUAGE CODE            a cell borrowed from the daemon, until the result is here
  *   lent-gone LANGUAGE CODE       the same, until the cell is cleared away
  *   lent-exec ROOTFS PROGRAM ARG… a program in a cell borrowed from the daemon
+ *   http LANGUAGE CODE            the same over HTTP, on a connection that is kept
  *
  * "{n}" in a word becomes a number that was never there before. Every round has an order of its
  * own, so that a noisy moment of the machine hits all alike and nobody always runs behind the same

@@ -55,6 +55,10 @@ def crowd_bars(report):
         if least and "ratio" in row:
             bars.append(judge(f"throughput, {row['outstanding']} outstanding, to python3 -c pass",
                               row["ratio"], least, is_least=True))
+        least = crowds.HTTP_BARS.get(row["outstanding"])
+        if least and "http_ratio" in row:
+            bars.append(judge(f"throughput over HTTP, {row['outstanding']} outstanding, to the socket",
+                              row["http_ratio"], least, is_least=True))
     for name, most in crowds.PRIVATE_BARS.items():
         weight = report.get("memory", {}).get(name, {})
         if "private_kb" in weight:
@@ -104,12 +108,15 @@ def contender_lines(told):
 
 
 def throughput_lines(told, bars):
-    yield f"{'ratio':>7} {'cells/s':>8} {'bare/s':>8}  throughput, python3 -c pass"
+    yield (f"{'ratio':>7} {'cells/s':>8} {'bare/s':>8} {'http/s':>8} {'of it':>7}  "
+           "throughput, python3 -c pass; http: of cells/s")
     for row in told:
         if "failure" in row:
-            yield f"{'-':>7} {'-':>8} {'-':>8}  {row['outstanding']} outstanding: failed: {row['failure']}"
+            yield f"{'-':>7} {'-':>8} {'-':>8} {'-':>8} {'-':>7}  " \
+                  f"{row['outstanding']} outstanding: failed: {row['failure']}"
             continue
-        line = (f"{short(row.get('ratio')):>7} {row['cells_per_s']:>8.0f} {row['bare_per_s']:>8.0f}  "
+        line = (f"{short(row.get('ratio')):>7} {row['cells_per_s']:>8.0f} {row['bare_per_s']:>8.0f} "
+                f"{row['http_per_s']:>8.0f} {short(row.get('http_ratio')):>7}  "
                 f"{row['outstanding']} outstanding")
         mine = [bar for bar in bars if f", {row['outstanding']} outstanding" in bar["what"]]
         yield f"{line:<110} {verdict(mine)}".rstrip()
