@@ -643,7 +643,7 @@ def begin_session():
     builtins.display = display
     sys.meta_path.insert(0, Finder)
     session = load("session")
-    session.begin(globals(), channel_fd)
+    session.begin(globals(), channel_fd, *sys.argv[2:3])
     hide(start)
     sys.excepthook = start
     globals()["take_program"] = session.serve

@@ -172,14 +172,14 @@ def look(source, code, path):
         os._exit(REFUSED_STATUS)
     if not is_strict:
         return code
-    return quietly(load, "strict").rewrite(tree, path)
+    return compile(quietly(load, "strict").rewrite(tree), path, "exec", 0, True)
 
 
 def rehearse():
     """The first syntax tree of an interpreter makes all of its classes."""
     tree = parse(b"import math\nprint('{}'.format(math.pi))\n", "<rehearsal>")
     load("rules").analyse(tree, True, policy)
-    load("strict").rewrite(tree, "<rehearsal>")
+    compile(load("strict").rewrite(tree), "<rehearsal>", "exec", 0, True)
 
 
 def refuse_unseen():
@@ -189,8 +189,58 @@ def refuse_unseen():
 
 
 def unseen(is_strict):
-    return finding("not-analysed", "block" if is_strict else "warn", 0, 0,
+    is_bound = is_strict or policy.get("block_imports") or policy.get("block")
+    return finding("not-analysed", "block" if is_bound else "warn", 0, 0,
                    "cannot be compiled, or is nested too deeply to be analysed")
+
+
+# ---- the turns of a session ----------------------------------------------------------------------
+
+
+class turns:
+    """What names stand for that earlier turns bound; None: none of them needed a closer look."""
+    names = None
+
+
+def look_at_turn(tree):
+    """Says what there is to say about one turn. False: it must not run. What refused code would have
+    bound is not known to the next."""
+    rules = quietly(load, "rules")
+    is_strict = policy.get("profile") == "strict"
+    names = rules.Names() if turns.names is None else turns.names.copy()
+    try:
+        findings, imports = rules.analyse(tree, is_strict, policy, names)
+    except (RecursionError, MemoryError):
+        findings, imports = [unseen(is_strict)], []
+    return is_told(findings, imports) and keep_names(tree, names)
+
+
+def keep_names(tree, names):
+    names.classes = load("rules").classes_of(tree, names.classes)
+    turns.names = names
+    return True
+
+
+def is_told(findings, imports):
+    if findings:
+        tell(findings, imports)
+    return not any(item["severity"] == "block" for item in findings)
+
+
+def look_at_parts(codes, make_tree):
+    """The same in `standard`, where most turns have nothing to report. One that needed a closer look
+    may have given something another name: from then on all do."""
+    found = [] if turns.names is None else None
+    for code in codes:
+        some = look_briefly(code) if found is not None else None
+        found = found + some if some is not None else None
+    if found is not None:
+        return is_told(found, [])
+    try:
+        tree = make_tree()
+    except (RecursionError, MemoryError):
+        return is_told([unseen(False)], [])
+    return look_at_turn(tree)
 
 
 # ---- hotcell check -------------------------------------------------------------------------------

@@ -360,7 +360,7 @@ def arrive():
         leave_to_another(fd, argv)
     if argv[0] == "--session":
         session = core["load"]("session")
-        session.begin(core, fd)
+        session.begin(core, fd, *argv[1:2])
         session.serve()
     core["channel_fd"], core["channel_inode"], core["channel_owner"] = fd, inode, pid
     if has_piped_input:

@@ -63,6 +63,13 @@ class Names:
         self.meanings = {}  # name -> "os.path" or ("text",)
         self.bound = set()
         self.private = set()  # attributes with an underscore that the program itself defines
+        self.classes = {}  # of earlier turns: as classes_of() has them
+
+    def copy(self):
+        names = Names()
+        names.meanings, names.bound = dict(self.meanings), set(self.bound)
+        names.private, names.classes = set(self.private), dict(self.classes)
+        return names
 
     def bind(self, name, meaning=None):
         self.bound.add(name)
@@ -158,15 +165,15 @@ def children(node):
             yield value
 
 
-def collect(tree):
-    """All nodes, and the names the program binds."""
-    names, nodes, stack = Names(), [], [tree]
+def collect(tree, names):
+    """All nodes; adds the names the program binds."""
+    nodes, stack = [], [tree]
     while stack:
         node = stack.pop()
         nodes.append(node)
         bind(node, names)
         stack.extend(children(node))
-    return nodes, names
+    return nodes
 
 
 def bind(node, names):
@@ -246,14 +253,15 @@ def place(node):
 
 
 class Walk:
-    def __init__(self, tree, is_strict, policy):
+    def __init__(self, tree, is_strict, policy, names):
         self.is_strict = is_strict
         self.allow = frozenset(policy.get("allow", ()))
         self.block = frozenset(policy.get("block", ()))
         self.findings = []
         self.imports = {}
         self.tree, self.classes = tree, None
-        self.nodes, self.names = collect(tree)
+        self.names = names
+        self.nodes = collect(tree, names)
         self.caught = caught_nodes(self.nodes) if is_strict else ()
 
     def say(self, rule, node, reason, module=None, severity=None):
@@ -361,7 +369,7 @@ class Walk:
         names = list(node.kwd_attrs)
         if self.is_strict and node.patterns:
             if self.classes is None:
-                self.classes = classes_of(self.tree)
+                self.classes = classes_of(self.tree, self.names.classes)
             positions = positions_of(node, self.classes)
             if positions is None:
                 self.say("positional-pattern", node, "a class pattern with positions, which looks up "
@@ -436,10 +444,10 @@ SELF_MATCHING = frozenset(("bool", "bytearray", "bytes", "dict", "float", "froze
                            "set", "str", "tuple"))
 
 
-def classes_of(tree):
+def classes_of(tree, earlier=()):
     """The names that `case Class(a, b)` stands for, for classes that the program itself defines as
     dataclasses or named tuples, or with a plain __match_args__. Defined twice: None."""
-    found, stack = {}, [tree]
+    found, stack = dict(earlier), [tree]
     while stack:
         node = stack.pop()
         if type(node) is _ast.ClassDef:
@@ -488,9 +496,10 @@ VISITORS = {getattr(_ast, name): getattr(Walk, name)
             if hasattr(_ast, name)}
 
 
-def analyse(tree, is_strict, policy):
-    """The findings, from the first line to the last, and the modules it imports."""
-    walk = Walk(tree, is_strict, policy)
+def analyse(tree, is_strict, policy, names=None):
+    """The findings, from the first line to the last, and the modules it imports. `names`: what is
+    known of earlier turns; those of this one are added."""
+    walk = Walk(tree, is_strict, policy, Names() if names is None else names)
     for node in walk.nodes:
         visit = VISITORS.get(type(node))
         if visit:

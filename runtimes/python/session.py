@@ -52,6 +52,9 @@ class session:
     can_reuse_stdin = True  # nothing was read through it
     loop = None  # of asyncio, once code has awaited something
     own_input = None
+    guard = None  # looks at code before it runs; None: nobody does
+    strict = None  # holds it to its lists while it runs; None: nobody does
+    builtins = builtins.__dict__  # those of code
     own_register_at_fork = None
     is_copying = False  # a fork that happens now is ours
     is_used = False  # it had a turn
@@ -65,6 +68,7 @@ class turn:
     received = b""  # from the channel, not looked at yet
     accepts_input = False
     codes = ()  # what was compiled
+    parts = ()  # the same, until it runs
     is_done = False
     is_rich = False  # whether a value that is shown now is the result
     lock = _thread.allocate_lock()  # around a question and its answer
@@ -345,7 +349,7 @@ class Finder:
 
 def keep_value(value):
     """`_` is the last one, `__` and `___` those before, `_3` that of the third execution."""
-    names = builtins.__dict__
+    names = session.builtins
     if names.get("_") is not value:
         names["___"], names["__"], names["_"] = names.get("__"), names.get("_"), value
     names["_%d" % session.count] = value
@@ -395,13 +399,20 @@ def compile_line(source, name):
     return None
 
 
+def make_tree(source, name):
+    return compile(source, name, "exec", session.flags | ONLY_AST, True)
+
+
 def compile_cell(source, name):
     """Its parts, each with whether its value is the result. One statement, or one line of them, is
     what it is at the prompt: each value is shown. Of more, only the last can be one."""
     parts = compile_line(source.rstrip("\n"), name)
     if parts is not None:
         return parts
-    body = compile(source, name, "exec", session.flags | ONLY_AST, True).body
+    return compile_body(make_tree(source, name).body, source, name)
+
+
+def compile_body(body, source, name):
     if not body:
         return []
     last = body[-1]
@@ -416,6 +427,45 @@ def compile_cell(source, name):
     else:
         tree = _ast.Expression(last.value)
         parts.append((compile(tree, name, "eval", session.flags, True), True))
+    return parts
+
+
+class Refused(BaseException):
+    """The guard said no."""
+
+
+def compile_strictly(source, name):
+    """What runs is what was seen: the tree, with the lookups that are checked when it runs."""
+    session.strict.state.told = 0
+    try:
+        tree = make_tree(source, name)
+    except (RecursionError, MemoryError):
+        session.guard.is_told([session.guard.unseen(True)], [])
+        raise Refused from None
+    earlier = session.guard.turns.names
+    if not session.guard.look_at_turn(tree):
+        raise Refused
+    body = session.strict.rewrite(tree, earlier.classes if earlier else ()).body
+    return compile_body(body, source, name)
+
+
+def see_again(source, name):
+    """A tree for the guard; what there is to warn of was said when it was compiled."""
+    stderr, sys.stderr = sys.stderr, session.core["Held"]()
+    try:
+        return make_tree(source, name)
+    finally:
+        sys.stderr = stderr
+
+
+def compile_seen(source, name):
+    """The parts of code that may run."""
+    if session.strict is not None:
+        return compile_strictly(source, name)
+    parts = compile_cell(source, name)
+    if session.guard is not None and not session.guard.look_at_parts(
+            [code for code, _ in parts], lambda: see_again(source, name)):
+        raise Refused
     return parts
 
 
@@ -454,10 +504,16 @@ def run_parts(parts):
             sys.displayhook(value)
 
 
-def run_cell(source, name):
-    turn.codes = []
-    parts = compile_cell(source, name)
-    turn.codes = [code for code, _ in parts]
+def take_code(source, name):
+    turn.codes, turn.parts = [], ()
+    turn.parts = compile_seen(source, name)
+    turn.codes = [code for code, _ in turn.parts]
+
+
+def run_cell(request):
+    if request.get("reload"):
+        load("reload").reload_changed()
+    parts, turn.parts = turn.parts, ()
     run_parts(parts)
 
 
@@ -578,13 +634,16 @@ def execute(request):
     session.count += 1
     name = request.get("name") or "<cell %d>" % session.count
     turn.accepts_input = bool(request.get("accepts_input"))
-    if request.get("env"):
-        set_environment(request["env"])
     session.main.__dict__.pop("__warningregistry__", None)  # a warning is news in each execution
     remember_source(source, name)
-    failure = guarded(load("reload").reload_changed) if request.get("reload") else None
+    failure = guarded(take_code, source, name)
+    if isinstance(failure, Refused):
+        say_done(session.core["load"]("guard").REFUSED_STATUS, False)
+        return
+    if request.get("env"):
+        set_environment(request["env"])
     if failure is None:
-        failure = guarded(run_cell, source, name)
+        failure = guarded(run_cell, request)
     status = status_of(failure)
     if os.getpid() != session.owner:
         guarded(tell_rest, failure, name)
@@ -708,8 +767,27 @@ def is_copying():
     return session.is_copying
 
 
-def begin(core, fd):
-    """Everything up to the first packet; the rest is serve(). `fd` is the line."""
+def take_guard(text):
+    """What the guard goes by, as the keeper was told when the session was made."""
+    policy = parse(text, 0)[0]
+    if policy["profile"] == "trusted":
+        return
+    session.guard = load("guard")
+    session.guard.policy.update(policy)
+    if policy["profile"] != "strict":
+        return
+    session.strict = load("strict")
+    session.flags = 0  # awaiting takes a loop, and that a socket
+    session.strict.equip(session.main)
+    session.builtins = session.main.__dict__["__builtins__"]
+    for part in ("values", "copies", "questions"):
+        load(part)
+    session.strict.enforce(session.main, "")
+
+
+def begin(core, fd, policy=None):
+    """Everything up to the first packet; the rest is serve(). `fd` is the line, `policy` what the
+    guard is to go by."""
     session.core = core
     _signal.pthread_sigmask(_signal.SIG_BLOCK, SIGINT)
     take_line(fd)
@@ -734,3 +812,5 @@ def begin(core, fd):
     for function in (serve, serve_one, take_turn, execute, guarded, run_cell, run_parts, input,
                      ask):
         core["hide"](function)
+    if policy is not None:
+        take_guard(policy)

@@ -118,9 +118,9 @@ def rewritten(node, classes):
     return node
 
 
-def rewrite(tree, path):
-    """The code of the tree, with the lookups that need it going through ours."""
-    classes = rules.classes_of(tree) if hasattr(_ast, "MatchClass") else None
+def rewrite(tree, earlier=()):
+    """The tree, with the lookups that need it going through ours."""
+    classes = rules.classes_of(tree, earlier) if hasattr(_ast, "MatchClass") else None
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -135,7 +135,7 @@ def rewrite(tree, path):
                     if isinstance(item, _ast.AST):
                         value[i] = rewritten(item, classes)
                         stack.append(value[i])
-    return compile(tree, path, "exec", 0, True)
+    return tree
 
 
 # ---- looking up by name --------------------------------------------------------------------------
@@ -516,6 +516,9 @@ def make_hook(main, path, modules):
         return (is_reading and isinstance(name, str) and ".." not in name
                 and (name.startswith(places) or name == path))
 
+    def is_ours(name):
+        return isinstance(name, str) and (name in OURS or name.startswith("hotcell."))
+
     def asker(frame):
         """Whose doing it is: "program", "ours", "granted" or "library"."""
         first = True
@@ -524,7 +527,8 @@ def make_hook(main, path, modules):
             if names is globals_of_main:
                 return "program" if first else "library"
             name = names.get("__name__")
-            if first and isinstance(name, str) and (name in OURS or name.startswith("hotcell.")):
+            if first and is_ours(name) or name == "os" and first and frame.f_back is not None and \
+                    is_ours(frame.f_back.f_globals.get("__name__")):
                 return "ours"
             if granted and isinstance(name, str) and rules.matches(name, granted):
                 return "granted"

@@ -184,18 +184,6 @@ struct hearing {
 	const struct outlet *outlet;
 };
 
-/* The code runs by now and may say it as well: so it counts for nothing else. */
-static void note_refused(struct result *result, const char *module)
-{
-	struct strings *names = &result->blocked_imports;
-	if (!module || names->count >= LIMIT_WARNINGS)
-		return;
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->items[i], module) == 0)
-			return;
-	strings_add(names, module);
-}
-
 static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
 {
 	struct hearing *hearing = context;
@@ -215,20 +203,11 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	if (message_is_event(&message) && hearing->outlet->announce)
 		hearing->outlet->announce(hearing->outlet->context, &message, pending);
 	if (message.kind == MESSAGE_REFUSED)
-		note_refused(hearing->channel.result, message_refused_module(&message));
+		guard_note_refused(hearing->channel.result, message_refused_module(&message));
 	heard.is_done = message.kind == MESSAGE_DONE;
 	heard.exit_code = heard.is_done ? message_exit_code(&message) : 0;
 	message_done(&message);
 	return heard;
-}
-
-/* A runner that had nothing to say about code that it ran found nothing. */
-static void apply_guard(struct guard_report *guard, const struct spec *spec, struct result *result)
-{
-	guard->is_analysed |=
-		result->error.kind[0] == '\0' || strcmp(result->error.kind, "syntax") != 0;
-	guard_apply(guard, spec, result);
-	guard_apply_end(spec, result);
 }
 
 static bool needs_full_proc(const struct spec *spec, const struct language *language)
@@ -269,7 +248,7 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	TRY(rest->provider->open(spec, making->runtime, &rest->handle, err));
 	int r = rest->provider->run(rest->handle, &task, result, report, err);
 	if (r == 0 && is_guarded)
-		apply_guard(&guard, spec, result);
+		guard_apply_run(&guard, spec, result);
 	guard_report_done(&guard);
 	TRY(r);
 	channel_end(&hearing.channel);
@@ -314,12 +293,8 @@ static int check_first(struct spec *spec, const struct engine_wishes *wishes,
 	if (r == 0)
 		guard_apply(&guard, spec, result);
 	*ret_is_over = result->status == STATUS_REFUSED;
-	if (*ret_is_over) { /* then this was the cell it had */
-		result->runtime = looked.runtime;
-		result->usage = looked.usage;
-		memcpy(result->isolation, looked.isolation, sizeof(looked.isolation));
-		result->isolation_count = looked.isolation_count;
-	}
+	if (*ret_is_over)
+		result_take_cell(result, &looked);
 	result_done(&looked);
 	guard_report_done(&guard);
 	return r;
@@ -475,6 +450,22 @@ int engine_policy(struct spec *spec, char **ret_text, struct err *err)
 	return r;
 }
 
+/* Who looks at the code of a session's turns: its runner, where that does so for runs; else, where
+ * the policy can refuse any, whoever takes a turn. */
+static int guard_session(const struct spec *spec, const struct language *language,
+	struct engine_session *session, struct err *err)
+{
+	bool has_check = language->check.count > 0;
+	if (spec->profile == PROFILE_STRICT && !language->is_guarded && !has_check)
+		return err_set(err, ERR_INVALID,
+			"--profile strict: %s is not analysed, so there are no such sessions of it",
+			language->title);
+	session->guard = guard_policy(spec);
+	session->is_told = language->is_guarded;
+	session->wants_check = !language->is_guarded && has_check && guard_is_binding(spec);
+	return 0;
+}
+
 /* A guest is a session's as well; a runner that was started to wait for a run is not. */
 static int make_session(
 	struct spec *spec, struct making *making, struct engine_session *session, struct err *err)
@@ -490,6 +481,7 @@ static int make_session(
 	if (language->session.count == 0)
 		return err_set(err, ERR_INVALID,
 			"there are no sessions for %s; hotcell run executes it", language->name);
+	TRY(guard_session(spec, language, session, err));
 	if (language->dir)
 		making->runtime = xstrdup(language->dir);
 	TRY(stand_choose(language, spec, making->runtime, "", 0, &making->stand, err));
@@ -531,6 +523,7 @@ void engine_session_done(struct engine_session *session)
 {
 	free(session->policy);
 	free(session->points);
+	free(session->guard);
 	strings_done(&session->argv);
 	*session = (struct engine_session){ 0 };
 }

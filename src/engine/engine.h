@@ -94,7 +94,10 @@ struct engine_session {
 	char *policy;        /* owned; of its cell, as text */
 	struct strings argv; /* starts its runner where that does not stand ready */
 	char language[32];
-	char *points; /* owned; as in the language's definition, or NULL */
+	char *points;     /* owned; as in the language's definition, or NULL */
+	char *guard;      /* owned; what the guard goes by, as text */
+	bool is_told;     /* its runner, which looks at code itself */
+	bool wants_check; /* code has to be looked at before a turn: engine_check() */
 };
 
 /* The spec, which names no code, receives the language's defaults. */

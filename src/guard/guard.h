@@ -9,9 +9,12 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
 #include "model/message.h"
 #include "model/result.h"
 #include "model/spec.h"
+
+struct json_object;
 
 enum guard_verdict {
 	GUARD_NONE = 0, /* nothing was analysed */
@@ -74,6 +77,9 @@ char *guard_report_to_json(const struct guard_report *report, const struct spec 
 /* What an analysis is told: the policy as a JSON text (owned by the caller). */
 char *guard_policy(const struct spec *spec);
 
+/* The way back: what such an object says becomes the policy of the spec. */
+int guard_policy_read(struct json_object *json, struct spec *spec, struct err *err);
+
 /* Whether it is the default, of which a runner need not be told. */
 bool guard_is_default(const struct spec *spec);
 
@@ -83,8 +89,14 @@ bool guard_is_binding(const struct spec *spec);
 /* Writes the report's verdict into the result of a run: warnings, or that it was refused. */
 void guard_apply(const struct guard_report *report, const struct spec *spec, struct result *result);
 
-/* A program that was held to the policy while it ran and ended by that was refused, too. */
-void guard_apply_end(const struct spec *spec, struct result *result);
+/* The same for code whose runner looked at it before it ran it: one that said nothing found
+ * nothing. A program that was held to the policy while it ran and ended by that was refused, too.
+ */
+void guard_apply_run(struct guard_report *report, const struct spec *spec, struct result *result);
+
+/* What a runner said that it refused while the code ran. The code may say so as well: it counts for
+ * nothing else. `module` may be NULL. */
+void guard_note_refused(struct result *result, const char *module);
 
 /* Refuses what cannot be analysed. `what` as in "Go is not analysed". */
 void guard_refuse(struct result *result, const char *what);

@@ -32,6 +32,26 @@ char *guard_policy(const struct spec *spec)
 	return json_print(json, false);
 }
 
+/* A key of ours that is a field of the spec. */
+static void rename_key(
+	struct json_object *from, const char *key, struct json_object *to, const char *field)
+{
+	struct json_object *value = json_object_object_get(from, key);
+	if (value)
+		json_put(to, field, json_object_get(value));
+}
+
+int guard_policy_read(struct json_object *json, struct spec *spec, struct err *err)
+{
+	auto_json struct json_object *fields = json_object_new_object();
+	rename_key(json, "profile", fields, "profile");
+	rename_key(json, "block_imports", fields, "block_imports");
+	rename_key(json, "allow", fields, "allow_modules");
+	rename_key(json, "block", fields, "block_modules");
+	const char *text = json_object_to_json_string(fields);
+	return spec_from_json(spec, text, strlen(text), err);
+}
+
 bool guard_is_binding(const struct spec *spec)
 {
 	return spec->profile == PROFILE_STRICT ||
@@ -100,7 +120,7 @@ void guard_apply(const struct guard_report *report, const struct spec *spec, str
 		refuse(worst, spec, result);
 }
 
-void guard_apply_end(const struct spec *spec, struct result *result)
+static void apply_end(const struct spec *spec, struct result *result)
 {
 	static const char words[] = "Security policy blocked ";
 	const char *value = result->error.value;
@@ -111,6 +131,21 @@ void guard_apply_end(const struct spec *spec, struct result *result)
 	(void)snprintf(result->error.kind, sizeof(result->error.kind), "refused");
 	free(result->error.message);
 	result->error.message = xstrdup(value);
+}
+
+void guard_apply_run(struct guard_report *report, const struct spec *spec, struct result *result)
+{
+	report->is_analysed |=
+		result->error.kind[0] == '\0' || strcmp(result->error.kind, "syntax") != 0;
+	guard_apply(report, spec, result);
+	apply_end(spec, result);
+}
+
+void guard_note_refused(struct result *result, const char *module)
+{
+	struct strings *names = &result->blocked_imports;
+	if (module && names->count < LIMIT_WARNINGS && !has_name(names, module))
+		strings_add(names, module);
 }
 
 void guard_refuse(struct result *result, const char *what)

@@ -185,6 +185,8 @@ struct turn_wish {
 	int64_t grace_ms;   /* from an interrupt to the end */
 	/* The turn is ours; `words`, JSON, tell of the session. Settles the task's spec. */
 	int (*granted)(void *context, const char *words, size_t len, struct err *err);
+	/* It is not, before its code was looked at; `words` say what for. Fills *err. */
+	void (*unchecked)(void *context, const char *words, size_t len, struct err *err);
 	/* While the turn is ours: a look at the session's files. NULL: nobody looks. */
 	void (*look)(void *context, int workspace_fd);
 	void *context;

@@ -60,11 +60,13 @@ static const struct part {
 	{ "session",   PART_NAME,     AT(session),         0 },
 	{ "name",      PART_NAME,     AT(name),            0 },
 	{ "new",       PART_NAME,     AT(name),            0 },
+	{ "checked",   PART_NAME,     AT(checked),         0 },
 	{ "point",     PART_POINT,    AT(point),           0 },
 	{ "language",  PART_LANGUAGE, AT(language),        0 },
 	{ "points",    PART_MEMORY,   AT(memory),          0 },
 	{ "policy",    PART_TEXT,     AT(policy),          LOAN_TEXT_MAX },
 	{ "limits",    PART_OBJECT,   AT(limits),          SESSION_LIMITS_BYTES },
+	{ "guard",     PART_OBJECT,   AT(guard),           SESSION_GUARD_BYTES },
 	{ "argv",      PART_STRINGS,  AT(argv),            LIMIT_NAMES },
 	{ "env",       PART_STRINGS,  AT(env),             LIMIT_ENV },
 	{ "idle",      PART_NUMBER,   AT(idle_s),          SESSION_SECONDS_MAX },
@@ -75,6 +77,8 @@ static const struct part {
 	{ "force",     PART_BOOL,     AT(is_forced),       0 },
 	{ "workspace", PART_BOOL,     AT(wants_workspace), 0 },
 	{ "question",  PART_BOOL,     AT(is_question),     0 },
+	{ "tell",      PART_BOOL,     AT(is_told),         0 },
+	{ "check",     PART_BOOL,     AT(wants_check),     0 },
 };
 /* clang-format on */
 
@@ -280,6 +284,7 @@ void session_request_done(struct session_request *request)
 {
 	free(request->policy);
 	free(request->limits);
+	free(request->guard);
 	strings_done(&request->argv);
 	strings_done(&request->env);
 	*request = (struct session_request){ 0 };

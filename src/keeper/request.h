@@ -31,6 +31,7 @@ enum {
 	SESSION_NAME_BYTES = 64,
 	SESSION_LANGUAGE_BYTES = 31,
 	SESSION_LIMITS_BYTES = 2048, /* what a session's limits are, as text */
+	SESSION_GUARD_BYTES = 8192,  /* and what the guard goes by in it */
 	SESSION_SECONDS_MAX = 30 * 86400,
 	SESSION_UNDO_MAX = 64,
 };
@@ -56,11 +57,15 @@ struct session_request {
 	char *policy; /* owned */
 	size_t policy_len;
 	char *limits;        /* owned; JSON text of an object, as it will be told */
+	char *guard;         /* owned; the same of what the guard goes by; NULL: its defaults */
 	struct strings argv; /* starts the runner */
 	struct strings env;  /* "NAME=VALUE" */
 	int64_t idle_s, lifetime_s, undo;
-	int64_t after; /* of a list: where the page before ended */
+	int64_t after;                        /* of a list: where the page before ended */
+	char checked[SESSION_NAME_BYTES + 1]; /* of a turn: for which session that was done */
 	bool waits, is_forced, wants_workspace, is_question;
+	bool is_told;     /* of a new session: its runner hears what the guard goes by */
+	bool wants_check; /* of a new session: who takes a turn has to look at its code first */
 };
 
 /* The error is for the person who asked. Either way the caller ends it with _done(). */

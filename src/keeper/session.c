@@ -56,6 +56,9 @@ struct session *session_add(struct family *family, const struct session *like, c
 		.serial = ++sessions->last_serial,
 		.memory = like->memory,
 		.limits = like->limits ? xstrdup(like->limits) : NULL,
+		.guard = like->guard ? xstrdup(like->guard) : NULL,
+		.is_told = like->is_told,
+		.wants_check = like->wants_check,
 		.created = time(NULL),
 		.idle_s = like->idle_s > 0 ? like->idle_s : IDLE_S,
 		.lifetime_s = like->lifetime_s > 0 ? like->lifetime_s : LIFETIME_S,
@@ -130,6 +133,7 @@ void session_end(struct session *session, const char *fmt, ...)
 	else
 		errand_next(family);
 	free(session->limits);
+	free(session->guard);
 	free(session);
 	if (sessions->host.changed)
 		sessions->host.changed(sessions->host.context, sessions->count);

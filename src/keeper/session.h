@@ -101,6 +101,7 @@ struct session {
 	char name[SESSION_NAME_BYTES + 1];
 	char language[SESSION_LANGUAGE_BYTES + 1];
 	char *limits; /* owned; JSON text */
+	char *guard;  /* owned; JSON text; NULL: the guard's defaults */
 	enum session_memory memory;
 	time_t created, last_used;
 	int64_t idle_s, lifetime_s;
@@ -111,6 +112,8 @@ struct session {
 	unsigned int late_count; /* answers that came when nobody waited for them */
 	size_t undo;             /* automatic points to keep; 0: none are made */
 	bool is_warm, is_started;
+	bool is_told;         /* its runner looks at code itself */
+	bool wants_check;     /* a turn of it says that its code was looked at */
 	struct runner *live;  /* owned; NULL only while it is brought back */
 	struct point *points; /* owned */
 	size_t point_count;
@@ -239,6 +242,9 @@ pid_t caller_pid(const struct caller *caller);
 
 /* session_info.c */
 struct json_object *session_describe(const struct session *session, bool is_whole);
+
+/* What whoever wants a turn has to look for in its code first. */
+struct json_object *session_describe_check(const struct session *session);
 struct json_object *point_describe(const struct point *point, bool is_whole);
 
 /* session_family.c */

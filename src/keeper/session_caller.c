@@ -180,7 +180,10 @@ static int start_session(
 		.lifetime_s = request->lifetime_s,
 		.undo = (size_t)request->undo,
 		.memory = request->memory,
-		.limits = request->limits };
+		.limits = request->limits,
+		.guard = request->guard,
+		.is_told = request->is_told,
+		.wants_check = request->wants_check };
 	struct family *family = NULL;
 	struct runner *runner = NULL;
 	char name[SESSION_NAME_BYTES + 1];
@@ -202,6 +205,11 @@ static int take_turn(struct caller *caller, const struct session_request *reques
 	if (message->fd_count != 4)
 		return err_set(err, ERR_INVALID,
 			"request: a turn comes with 4 descriptors, not %zu", message->fd_count);
+	if (session->wants_check && !request->is_question &&
+		strcmp(request->checked, session->id) != 0) {
+		caller_tell(caller, session_describe_check(session), -1);
+		return 0;
+	}
 	struct errand *errand = errand_new(ERRAND_TURN, session, caller);
 	for (size_t i = 0; i < COUNT_OF(errand->fds); i++)
 		errand->fds[i] = take_fd(&message->fds[i]);

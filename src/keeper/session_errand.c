@@ -107,9 +107,10 @@ static void grant(struct errand *errand)
 	const struct session *session = errand->session;
 	const char *notes = errand->notes ? json_object_to_json_string(errand->notes) : "[]";
 	auto_free char *words = xasprintf("{\"session\":\"%s\",\"language\":\"%s\",\"warm\":%s,"
-					  "\"limits\":%s,\"notes\":%s}",
+					  "\"limits\":%s,\"guard\":%s,\"guarded\":%s,\"notes\":%s}",
 		session->name, session->language, session->is_warm ? "true" : "false",
-		session->limits ? session->limits : "{}", notes);
+		session->limits ? session->limits : "{}", session->guard ? session->guard : "null",
+		session->is_told ? "true" : "false", notes);
 	/* who does not take it will hang up */
 	(void)terms_send_turn(errand->caller->fd, errand->family->cell, errand->number, words);
 }

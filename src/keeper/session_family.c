@@ -331,11 +331,22 @@ static void let_go(struct cell *cell)
 		own_close(&cell->group.oom_fd);
 }
 
+/* A runner that looks at code itself is told what the guard goes by. */
+static void list_argv(
+	const struct session_request *request, bool is_guest, struct strings *ret_argv)
+{
+	if (is_guest)
+		strings_add(ret_argv, "--session");
+	for (size_t i = 0; i < request->argv.count && !is_guest; i++)
+		strings_add(ret_argv, request->argv.items[i]);
+	if (request->guard && request->is_told)
+		strings_add(ret_argv, request->guard);
+}
+
 static int start(struct family *family, const struct session_request *request,
 	struct runner **ret_runner, bool *ret_is_warm, struct err *err)
 {
-	char *const session_argv[] = { (char *)"--session", NULL };
-	const struct strings own = { (char **)session_argv, 1 };
+	struct strings argv = { 0 };
 	int line_fd = -1;
 	TRY(find_pool(family, request, err));
 	TRY(pool_take(family->pool, &family->cell, ret_is_warm, err));
@@ -343,8 +354,9 @@ static int start(struct family *family, const struct session_request *request,
 	family->init_pid = sample_pid(cell->pidfd);
 	let_go(cell);
 	bool is_guest = cell->walls.form == FORM_GUEST;
-	int r = cell_start_session(
-		cell, is_guest ? &own : &request->argv, &request->env, &line_fd, err);
+	list_argv(request, is_guest, &argv);
+	int r = cell_start_session(cell, &argv, &request->env, &line_fd, err);
+	strings_done(&argv);
 	if (r == 0 && watch_cell(family) < 0)
 		r = err_set(err, ERR_SYSTEM, "watch the cell of a session");
 	*ret_runner = line_fd >= 0 ? runner_new(family, line_fd) : NULL;

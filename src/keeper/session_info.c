@@ -89,6 +89,16 @@ static struct json_object *memory_kb(const struct family *family)
 	return bytes >= 0 ? json_object_new_int64(bytes / 1024) : NULL;
 }
 
+struct json_object *session_describe_check(const struct session *session)
+{
+	struct json_object *json = json_object_new_object();
+	json_put(json, "check", json_tokener_parse(session->guard ? session->guard : "{}"));
+	json_put(json, "id", json_new_string(session->id));
+	json_put(json, "session", json_new_string(session->name));
+	json_put(json, "language", json_new_string(session->language));
+	return json;
+}
+
 struct json_object *session_describe(const struct session *session, bool is_whole)
 {
 	struct json_object *json = json_object_new_object();
@@ -113,6 +123,7 @@ struct json_object *session_describe(const struct session *session, bool is_whol
 	if (!is_whole)
 		return json;
 	json_put(json, "limits", session->limits ? json_tokener_parse(session->limits) : NULL);
+	json_put(json, "guard", session->guard ? json_tokener_parse(session->guard) : NULL);
 	json_put(json, "private_kb", private_kb(session->live));
 	json_put(json, "covers", json_new_string(session_memory_names[session->memory]));
 	json_put(json, "family", list_family(session));

@@ -107,6 +107,10 @@ static int take_grant(struct cell *cell, const struct turn_wish *wish, struct lo
 	size_t len = 0;
 	if (message->kind == LOAN_REFUSED)
 		return loan_refusal(message, err);
+	if (message->kind == LOAN_SESSION && wish->unchecked) {
+		wish->unchecked(wish->context, message->text, message->len, err);
+		return -1;
+	}
 	if (message->kind != LOAN_GRANTED)
 		return err_set(err, ERR_BROKEN, "the keeper's answer makes no sense");
 	TRY(terms_take_turn(message, cell, &words, &len, err));

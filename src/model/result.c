@@ -103,6 +103,14 @@ static char *format(const char *fmt, va_list ap)
 	return text;
 }
 
+void result_take_cell(struct result *result, const struct result *other)
+{
+	result->runtime = other->runtime;
+	result->usage = other->usage;
+	memcpy(result->isolation, other->isolation, sizeof(other->isolation));
+	result->isolation_count = other->isolation_count;
+}
+
 void result_warn(struct result *result, const char *fmt, ...)
 {
 	va_list ap;

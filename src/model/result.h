@@ -161,6 +161,9 @@ struct result {
 void result_init(struct result *result); /* also makes the id */
 void result_done(struct result *result);
 
+/* The cell of another result was the only one that this one had. */
+void result_take_cell(struct result *result, const struct result *other);
+
 void result_warn(struct result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_set_error(struct result *result, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -9,7 +9,6 @@
 
 #include "base/own.h"
 #include "engine/engine.h"
-#include "guard/guard.h"
 #include "loan/loan.h"
 #include "model/limits.h"
 #include "session/parts.h"
@@ -200,10 +199,6 @@ static int check_spec(struct spec *spec, struct err *err)
 		return err_set(err, ERR_INVALID,
 			"a new session executes nothing yet: code, arguments, --stdin, --out and "
 			"--spill belong to hotcell session exec");
-	if (guard_is_binding(spec))
-		return err_set(err, ERR_INVALID,
-			"a session is not held to the guard: --profile strict and what blocks "
-			"imports belong to hotcell run");
 	spec->code = xstrdup(""); /* something must be run for a spec to be sound */
 	int r = spec_check(spec, err);
 	free(take_ptr(&spec->code));
@@ -242,6 +237,9 @@ static struct json_object *write_request(const struct spec *spec,
 	json_put(json, "argv", strings_to_json(&session->argv));
 	json_put(json, "env", list_variables(&spec->env));
 	json_put(json, "limits", spec_limits_to_json(spec));
+	json_put(json, "guard", json_tokener_parse(session->guard));
+	json_put(json, "tell", json_object_new_boolean(session->is_told));
+	json_put(json, "check", json_object_new_boolean(session->wants_check));
 	json_put(json, "idle", json_object_new_int64(wish->idle_s));
 	json_put(json, "lifetime", json_object_new_int64(wish->lifetime_s));
 	json_put(json, "undo", json_object_new_int64(wish->undo));

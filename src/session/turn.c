@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/engine.h"
+#include "guard/guard.h"
 #include "model/limits.h"
 #include "model/message.h"
 #include "session/parts.h"
@@ -28,6 +29,11 @@ struct taking {
 	struct json_object *answer; /* owned; to a question */
 	struct json_object *files;  /* owned; of the session */
 	bool looks;                 /* at them */
+	struct guard_report guard;  /* what the runner said before it ran the code */
+	bool is_guarded;            /* it looks at the code */
+	bool has_begun;             /* the code may speak by now: too late for a report */
+	struct json_object *check;  /* owned; what the code is to be looked at for first */
+	const char *checked;        /* the id of the session for which that was done, or NULL */
 };
 
 /* ---- to the runner ----------------------------------------------------------------------------
@@ -92,6 +98,15 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	struct err err = { 0 };
 	if (channel_take(&taking->channel, data, len, &message, &err) < 0)
 		return (struct heard){ .is_nonsense = true };
+	if (message.kind == MESSAGE_REPORT && taking->has_begun) {
+		message_done(&message);
+		return (struct heard){ .is_nonsense = true };
+	}
+	taking->has_begun = true;
+	if (message.kind == MESSAGE_REPORT)
+		guard_report_take(&taking->guard, &message);
+	if (message.kind == MESSAGE_REFUSED)
+		guard_note_refused(taking->result, message_refused_module(&message));
 	if (message_is_event(&message) && outlet->announce)
 		outlet->announce(outlet->context, &message, pending);
 	if (message.kind == MESSAGE_INPUT_REQUEST && taking->turn->input)
@@ -145,10 +160,14 @@ static int be_granted(void *context, const char *words, size_t len, struct err *
 	const char *language = json_object_get_string(json_object_object_get(json, "language"));
 	const char *name = json_object_get_string(json_object_object_get(json, "session"));
 	struct json_object *limits = json_object_object_get(json, "limits");
+	struct json_object *guard = json_object_object_get(json, "guard");
 	(void)snprintf(result->language, sizeof(result->language), "%s", language ? language : "");
 	(void)snprintf(result->session, sizeof(result->session), "%s", name ? name : "");
 	result->is_warm = json_object_get_boolean(json_object_object_get(json, "warm"));
+	taking->is_guarded = json_object_get_boolean(json_object_object_get(json, "guarded"));
 	take_notes(result, json_object_object_get(json, "notes"));
+	if (guard)
+		TRY(guard_policy_read(guard, &taking->spec, err));
 	if (limits) {
 		const char *text = json_object_to_json_string(limits);
 		TRY(spec_from_json(&taking->spec, text, strlen(text), err));
@@ -162,15 +181,26 @@ static int be_granted(void *context, const char *words, size_t len, struct err *
 	return 0;
 }
 
-static char *write_ask(const char *tenant, const char *session, bool waits, bool is_question)
+static void be_unchecked(void *context, const char *words, size_t len, struct err *err)
+{
+	struct taking *taking = context;
+	json_free(&taking->check);
+	if (json_read(words, len, WORDS_BYTES, WORDS_DEPTH, &taking->check, err) == 0)
+		(void)err_set(err, ERR_BROKEN, "session '%s' does not take code that was looked at",
+			taking->turn->session);
+}
+
+static char *write_ask(const struct taking *taking, const char *session, bool waits)
 {
 	auto_json struct json_object *json = json_object_new_object();
 	json_put(json, "verb", json_new_string("turn"));
-	if (tenant)
-		json_put(json, "tenant", json_new_string(tenant));
+	if (taking->turn && taking->turn->tenant)
+		json_put(json, "tenant", json_new_string(taking->turn->tenant));
 	json_put(json, "session", json_new_string(session));
 	json_put(json, "wait", json_object_new_boolean(waits));
-	json_put(json, "question", json_object_new_boolean(is_question));
+	json_put(json, "question", json_object_new_boolean(!taking->turn));
+	if (taking->checked)
+		json_put(json, "checked", json_new_string(taking->checked));
 	return json_print(json, false);
 }
 
@@ -188,13 +218,13 @@ static int take(struct taking *taking, const char *session, bool waits, const st
 	if (conn_fd < 0)
 		return err_set(err, ERR_MISSING,
 			"there is no session '%s': nobody serves here, so there are none", session);
-	auto_free char *ask = write_ask(
-		taking->turn ? taking->turn->tenant : NULL, session, waits, !taking->turn);
+	auto_free char *ask = write_ask(taking, session, waits);
 	const struct turn_wish wish = { .conn_fd = take_fd(&conn_fd),
 		.ask = ask,
 		.frames = &taking->frames,
 		.grace_ms = SESSION_GRACE_MS,
 		.granted = be_granted,
+		.unchecked = taking->turn && !taking->checked ? be_unchecked : NULL,
 		.look = taking->looks ? look : NULL,
 		.context = taking };
 	return keeper_take_turn(&wish, task, ret_end, taking->result, err);
@@ -206,6 +236,8 @@ static void taking_done(struct taking *taking)
 	buf_done(&taking->frames);
 	json_free(&taking->answer);
 	json_free(&taking->files);
+	json_free(&taking->check);
+	guard_report_done(&taking->guard);
 }
 
 /* ---- executing --------------------------------------------------------------------------------
@@ -234,6 +266,8 @@ static void tell_end(const struct turn_end *end, struct result *result)
 	else if (end->has_died)
 		set_hint(result, xasprintf("The session ended with it (%s), and its state is lost",
 					 end->why));
+	else if (result->status == STATUS_REFUSED && result->hint)
+		set_hint(result, xasprintf("%s, where the session is made", result->hint));
 	else if (end->was_interrupted)
 		set_hint(result,
 			xstrdup("The code was interrupted; the session goes on, with everything "
@@ -247,11 +281,56 @@ static void explain(struct taking *taking, const struct turn_end *end)
 	char name[40];
 	(void)snprintf(name, sizeof(name), "<cell %" PRId64 ">", result->execution_count);
 	channel_end(&taking->channel);
+	if (taking->is_guarded && taking->spec.profile != PROFILE_TRUSTED)
+		guard_apply_run(&taking->guard, &taking->spec, result);
 	if (result->status == STATUS_OK)
 		failure_done(&result->error);
-	engine_explain(
-		&taking->spec, turn->name ? turn->name : name, turn->code, turn->code_len, result);
+	if (result->status != STATUS_REFUSED)
+		engine_explain(&taking->spec, turn->name ? turn->name : name, turn->code,
+			turn->code_len, result);
 	tell_end(end, result);
+}
+
+/* The policy is the session's. Where its runner does not look at code, it is looked at here, in a
+ * cell of its own, before the turn is asked for once more. True in *ret_is_over: it must not run.
+ */
+static int look_first(struct taking *taking, bool *ret_is_over, struct err *err)
+{
+	const struct session_turn *turn = taking->turn;
+	struct result *result = taking->result;
+	struct guard_report report = { 0 };
+	struct result looked;
+	struct spec spec;
+	const char *language =
+		json_object_get_string(json_object_object_get(taking->check, "language"));
+	const char *name = json_object_get_string(json_object_object_get(taking->check, "session"));
+	(void)snprintf(result->language, sizeof(result->language), "%s", language ? language : "");
+	(void)snprintf(result->session, sizeof(result->session), "%s", name ? name : "");
+	struct json_object *policy = json_object_object_get(taking->check, "check");
+	TRY(guard_policy_read(policy, &taking->spec, err));
+	if (memchr(turn->code, '\0', turn->code_len)) {
+		guard_refuse(result, "it has a zero byte, and is not analysed");
+		*ret_is_over = true;
+		return 0;
+	}
+	spec_init(&spec);
+	result_init(&looked);
+	spec.language = xstrdup(result->language);
+	spec.code = xstrndup(turn->code, turn->code_len);
+	int r = guard_policy_read(policy, &spec, err);
+	if (r == 0)
+		r = engine_check(&spec, turn->interrupt_fd, &report, &looked, err);
+	if (r == 0)
+		guard_apply(&report, &taking->spec, result);
+	*ret_is_over = result->status == STATUS_REFUSED;
+	if (*ret_is_over) {
+		result_take_cell(result, &looked);
+		tell_end(&(struct turn_end){ 0 }, result);
+	}
+	result_done(&looked);
+	spec_done(&spec);
+	guard_report_done(&report);
+	return r;
 }
 
 static void copy_limits(struct spec *to, const struct spec *from)
@@ -260,6 +339,9 @@ static void copy_limits(struct spec *to, const struct spec *from)
 	auto_json struct json_object *json = spec_limits_to_json(from);
 	const char *text = json_object_to_json_string(json);
 	(void)spec_from_json(to, text, strlen(text), &err);
+	auto_free char *policy = guard_policy(from);
+	auto_json struct json_object *guard = json_tokener_parse(policy);
+	(void)guard_policy_read(guard, to, &err);
 }
 
 static int execute(struct taking *taking, struct err *err)
@@ -274,7 +356,18 @@ static int execute(struct taking *taking, struct err *err)
 		.is_interrupt = turn->is_interrupt,
 		.interrupt_context = turn->context };
 	TRY(add_frame(&taking->frames, request, err));
-	TRY(take(taking, turn->session, turn->waits, &task, &end, err));
+	int r = take(taking, turn->session, turn->waits, &task, &end, err);
+	if (r < 0 && taking->check) {
+		bool is_over = false;
+		TRY(look_first(taking, &is_over, err));
+		if (is_over)
+			return 0;
+		/* another session may have the name by now */
+		taking->checked =
+			json_object_get_string(json_object_object_get(taking->check, "id"));
+		r = take(taking, turn->session, turn->waits, &task, &end, err);
+	}
+	TRY(r);
 	explain(taking, &end);
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/own.h"
 #include "test.h"
+#include "wire/json.h"
 
 static struct guard_report report;
 static struct spec spec;
@@ -120,14 +121,14 @@ TEST(what_ended_by_the_policy_in_strict_was_refused)
 	spec.profile = PROFILE_STRICT;
 	result.status = STATUS_ERROR;
 	result.error.value = xstrdup("Security policy blocked import: os");
-	guard_apply_end(&spec, &result);
+	guard_apply_run(&report, &spec, &result);
 	ASSERT_EQ(result.status, STATUS_REFUSED);
 	ASSERT_STR(result.error.message, "Security policy blocked import: os");
 	end();
 	begin("");
 	result.status = STATUS_ERROR;
 	result.error.value = xstrdup("Security policy blocked import: os");
-	guard_apply_end(&spec, &result);
+	guard_apply_run(&report, &spec, &result);
 	ASSERT_EQ(result.status, STATUS_ERROR);
 	end();
 }
@@ -143,6 +144,37 @@ TEST(the_default_policy_needs_no_words)
 	ASSERT_STR(text, "{\"profile\":\"standard\",\"block_imports\":false,\"allow\":[],"
 			 "\"block\":[\"ctypes\"]}");
 	ASSERT(guard_is_binding(&spec));
+	end();
+}
+
+TEST(a_policy_is_read_back_as_it_was_written)
+{
+	struct err err = { 0 };
+	struct spec other;
+	begin("");
+	spec_init(&other);
+	spec.profile = PROFILE_STRICT;
+	spec.block_imports = true;
+	strings_add(&spec.allow_modules, "numpy");
+	strings_add(&spec.block_modules, "ctypes");
+	auto_free char *text = guard_policy(&spec);
+	auto_json struct json_object *json = json_tokener_parse(text);
+	ASSERT_OK(guard_policy_read(json, &other, &err));
+	auto_free char *again = guard_policy(&other);
+	ASSERT_STR(again, text);
+	auto_json struct json_object *wrong = json_tokener_parse("{\"profile\":\"lax\"}");
+	ASSERT_FAIL(guard_policy_read(wrong, &other, &err), ERR_INVALID);
+	spec_done(&other);
+	end();
+}
+
+TEST(what_was_refused_while_code_ran_is_named_once)
+{
+	begin("");
+	guard_note_refused(&result, "os");
+	guard_note_refused(&result, "os");
+	guard_note_refused(&result, NULL);
+	ASSERT_EQ(result.blocked_imports.count, 1);
 	end();
 }
 

@@ -18,7 +18,8 @@ TEST(a_new_session_is_read_with_all_that_belongs_to_it)
 	ASSERT_OK(read_text(&request,
 		"{\"verb\":\"new\",\"name\":\"a.b-c_1\",\"policy\":\"{}\",\"language\":\"python\","
 		"\"points\":\"copy\",\"argv\":[\"/bin/x\",\"--session\"],\"env\":[\"A=1\"],"
-		"\"limits\":{\"timeout\":33},\"idle\":60,\"lifetime\":0,\"undo\":5,\"workspace\":"
+		"\"limits\":{\"timeout\":33},\"guard\":{\"profile\":\"strict\"},\"tell\":"
+		"true,\"check\":false,\"idle\":60,\"lifetime\":0,\"undo\":5,\"workspace\":"
 		"true}",
 		&err));
 	ASSERT_EQ(request.verb, VERB_NEW);
@@ -28,6 +29,8 @@ TEST(a_new_session_is_read_with_all_that_belongs_to_it)
 	ASSERT_EQ(request.argv.count, 2);
 	ASSERT_STR(request.env.items[0], "A=1");
 	ASSERT_HAS(request.limits, "33");
+	ASSERT_HAS(request.guard, "strict");
+	ASSERT(request.is_told && !request.wants_check);
 	ASSERT_EQ(request.undo, 5);
 	ASSERT(request.wants_workspace);
 	session_request_done(&request);
