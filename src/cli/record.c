@@ -80,6 +80,10 @@ static int take_status(struct record_line *line, const char *value, struct err *
 			return 0;
 		}
 	}
+	if (strcmp(value, AUDIT_BEGUN) == 0) {
+		line->filter.status = AUDIT_BEGUN;
+		return 0;
+	}
 	const char *near = units_nearest(value, run_status_names + 1, count);
 	return err_set(err, ERR_INVALID,
 		"--status: '%.40s' is not a status of a result%s%s%s, for example --status error",

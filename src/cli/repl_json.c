@@ -316,6 +316,7 @@ static int execute(struct intake *intake, struct json_object *args, struct json_
 		return err_set(err, ERR_INVALID, "execute: 'timeout' is below 0");
 	turn.code_len = strlen(turn.code);
 	spec_init(&spec);
+	spec_take_record(&spec, &repl->spec);
 	result_init(&result);
 	intake->execution_id = result.id;
 	render_begin(&rendering, &repl->manner, &result, -1, &turn.outlet);

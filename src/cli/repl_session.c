@@ -241,6 +241,7 @@ enum run_status repl_execute(struct repl *repl, const char *code, size_t len)
 		.context = repl,
 		.spec = &spec };
 	spec_init(&spec);
+	spec_take_record(&spec, &repl->spec);
 	result_init(&result);
 	render_begin(&rendering, &repl->manner, &result, repl->interrupt_fd, &turn.outlet);
 	rendering.show.out.is_rich = true; /* values are what a prompt is for */

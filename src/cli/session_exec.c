@@ -107,6 +107,7 @@ static const char exec_examples[] = "  hotcell session exec work -c 'x = 6'\n"
 struct exec_line {
 	struct manner manner;
 	struct spec spec;
+	struct spec record; /* how it is to be recorded and kept */
 	bool waits, reloads;
 	struct strings words;
 };
@@ -130,7 +131,7 @@ bool session_exec_takes(const struct field *field)
 		if (strcmp(field->flag, flags[i]) == 0)
 			return true;
 	}
-	return false;
+	return field->is_record;
 }
 
 /* The code: from the command line, a file or our own input. */
@@ -187,6 +188,7 @@ static int take_turn(
 		.spec = &spec };
 	spec_init(&spec);
 	result_init(&result);
+	spec_take_record(&spec, &line->record);
 	line->manner.has_typed_input = line->spec.stdin_path && isatty(STDIN_FILENO);
 	render_begin(&rendering, &line->manner, &result, interrupt_fd, &turn.outlet);
 	int r = session_exec(&turn, &result, &err);
@@ -199,6 +201,15 @@ static int take_turn(
 	result_done(&result);
 	spec_done(&spec);
 	return r < 0 ? EXIT_COULD_NOT_RUN : status;
+}
+
+/* As the options or else the settings say. The rest of them is the session's affair. */
+static int configure_record(struct exec_line *line, struct err *err)
+{
+	spec_init(&line->record);
+	spec_take_record(&line->record, &line->spec);
+	line->record.given = line->spec.given;
+	return cli_configure(&line->record, &(struct config_wish){ 0 }, err);
 }
 
 /* NAME and, unless there is -c, FILE. */
@@ -242,6 +253,8 @@ int session_run_exec(const struct command *command, int argc, char **argv)
 	const char *file = line.words.count > 1 ? line.words.items[1] : NULL;
 	if (r == 0 && !cli.has_help)
 		r = read_code(&line, file, &code, &err);
+	if (r == 0 && !cli.has_help)
+		r = configure_record(&line, &err);
 	if (r < 0)
 		status = render_refusal(&line.manner, argc, argv, &line.spec, &err);
 	else if (cli.has_help)
@@ -250,5 +263,6 @@ int session_run_exec(const struct command *command, int argc, char **argv)
 		status = take_turn(&line, line.words.items[0], file, &code);
 	strings_done(&line.words);
 	spec_done(&line.spec);
+	spec_done(&line.record);
 	return status;
 }

@@ -351,14 +351,19 @@ static void tell_failure(struct result *result, const struct err *err)
 	result_set_error(result, "setup", "%s", err->text);
 }
 
+static struct engine_code code_of(const struct engine_wishes *wishes, const struct making *making)
+{
+	return (struct engine_code){ .text = making->has_code ? buf_text(&making->code) : NULL,
+		.len = making->has_code ? making->code.len : 0,
+		.token = wishes->token };
+}
+
 /* Whatever became of a run, it is recorded before anybody hears of it. */
 static int record_made(struct spec *spec, const struct engine_wishes *wishes,
 	const struct making *making, struct result *result, struct engine_rest *rest,
 	struct err *err)
 {
-	const struct engine_code code = { .text = making->has_code ? buf_text(&making->code) : NULL,
-		.len = making->has_code ? making->code.len : 0,
-		.token = wishes->token };
+	const struct engine_code code = code_of(wishes, making);
 	return engine_record(spec, &code, result, &rest->unrecorded, err);
 }
 
@@ -377,6 +382,11 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	if (r == 0)
 		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, wishes, &making, result, err);
+	if (r == 0) {
+		const struct engine_code code = code_of(wishes, &making);
+		r = engine_record_beginning(spec, &code, result, err);
+		is_recorded = r == 0; /* one that did not even begin to be is over */
+	}
 	if (r == 0 && is_exec && spec->profile == PROFILE_STRICT) {
 		guard_refuse(result, "a program of the cell is not analysed");
 		is_over = true;

@@ -49,6 +49,10 @@ struct engine_code {
 	const char *token; /* as in engine_wishes */
 };
 
+/* Records that an execution begins, where the spec wants to know of it whatever happens then. */
+int engine_record_beginning(const struct spec *spec, const struct engine_code *code,
+	const struct result *result, struct err *err);
+
 /* Keeps and records an execution that is over, before anybody is told of it; engine_run() does so
  * by itself. What cannot be is a warning in the result, and *ret_unrecorded says why. -1: it must
  * not be told without its record, and the result has lost all it said. */

@@ -14,14 +14,27 @@ static void withhold(struct result *result)
 	memcpy(result->id, id, sizeof(id));
 }
 
-int engine_record(const struct spec *spec, const struct engine_code *code, struct result *result,
-	struct err *ret_unrecorded, struct err *err)
+static struct store_run run_of(
+	const struct spec *spec, const struct engine_code *code, const struct result *result)
 {
-	const struct store_run run = { .spec = spec,
+	return (struct store_run){ .spec = spec,
 		.result = result,
 		.code = code->text,
 		.code_len = code->len,
 		.token = code->token };
+}
+
+int engine_record_beginning(const struct spec *spec, const struct engine_code *code,
+	const struct result *result, struct err *err)
+{
+	const struct store_run run = run_of(spec, code, result);
+	return audit_begin(&run, err);
+}
+
+int engine_record(const struct spec *spec, const struct engine_code *code, struct result *result,
+	struct err *ret_unrecorded, struct err *err)
+{
+	const struct store_run run = run_of(spec, code, result);
 	struct err problem = { 0 };
 	if (artifact_write(&run, &problem) < 0) {
 		result_warn(result, "%s", problem.text);

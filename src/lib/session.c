@@ -96,13 +96,13 @@ static int check_turn(const struct spec *spec, struct err *err)
 {
 	static const char *const names[] = { "timeout", "max_output", "env", "stdin" };
 	for (size_t i = 0; i < spec_field_count; i++) {
-		bool is_of_turn = false;
+		bool is_of_turn = spec_fields[i].is_record;
 		for (size_t j = 0; j < COUNT_OF(names); j++)
 			is_of_turn |= &spec_fields[i] == spec_field(names[j]);
 		if (spec_is_given(spec, &spec_fields[i]) && !is_of_turn)
 			return err_set(err, ERR_INVALID,
 				"\"%s\": belongs to the session, not to a turn in it, which takes "
-				"timeout, max_output, env and stdin",
+				"timeout, max_output, env, stdin and how it is recorded",
 				spec_fields[i].name);
 	}
 	return 0;
@@ -111,6 +111,23 @@ static int check_turn(const struct spec *spec, struct err *err)
 static int64_t given(const struct spec *spec, const char *name, int64_t value)
 {
 	return spec_is_given(spec, spec_field(name)) ? value : 0;
+}
+
+/* How the turn is recorded and kept: as it was asked for, or else as the settings say. */
+static int configure_record(const struct spec *wanted, struct spec *spec, struct err *err)
+{
+	struct config config;
+	struct spec record;
+	spec_init(&record);
+	spec_take_record(&record, wanted);
+	record.given = wanted->given;
+	int r = settings_load(&config, err);
+	if (r == 0)
+		r = engine_configure(&record, &config, err);
+	config_done(&config);
+	spec_take_record(spec, &record);
+	spec_done(&record);
+	return r;
 }
 
 static int take_turn(const char *session, const char *code, const struct hotcell_spec *asked,
@@ -123,6 +140,8 @@ static int take_turn(const char *session, const char *code, const struct hotcell
 	int r = spec_build(asked, NULL, &wanted, err);
 	if (r == 0)
 		r = check_turn(&wanted, err);
+	if (r == 0)
+		r = configure_record(&wanted, &spec, err);
 	if (r == 0 && !code)
 		r = err_set(err, ERR_INVALID, "there is no code to execute");
 	const struct session_turn turn = { .session = session,

@@ -146,3 +146,12 @@ int spec_set_default(
 	spec->given = given;
 	return r;
 }
+
+void spec_take_record(struct spec *spec, const struct spec *other)
+{
+	spec->audit = other->audit;
+	spec->audit_size = other->audit_size;
+	spec->store = other->store;
+	spec->store_size = other->store_size;
+	spec->store_days = other->store_days;
+}

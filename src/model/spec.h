@@ -188,6 +188,9 @@ int spec_set(struct spec *spec, const struct field *field, const char *text, str
 int spec_set_default(
 	struct spec *spec, const struct field *field, const char *text, struct err *err);
 
+/* How it is to be recorded and kept, as the other wants to be. */
+void spec_take_record(struct spec *spec, const struct spec *other);
+
 bool spec_is_given(const struct spec *spec, const struct field *field);
 
 /* Reads a whole spec from JSON text; unknown fields are errors with the nearest name. */

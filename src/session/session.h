@@ -88,7 +88,8 @@ struct session_turn {
 	 * NULL for the end of input. The deadline waits meanwhile. NULL: input() reads stdin. */
 	char *(*input)(void *context, const char *prompt, bool is_secret);
 	void *context;
-	struct spec *spec; /* initialised by the caller; receives language and limits of the
+	struct spec *spec; /* initialised by the caller, with how turns are to be recorded and
+			    * kept (spec_take_record()); receives language and limits of the
 			    * session, for result_to_json(); NULL: not wanted */
 };
 

@@ -372,37 +372,52 @@ static int execute(struct taking *taking, struct err *err)
 	return 0;
 }
 
-/* A turn is recorded like a run, as whoever takes it wants runs to be. */
+/* A turn is recorded like a run. The code may change the session before anybody knows how it ended:
+ * so that it begins is recorded first, where a record is required. */
+static int begin_record(struct taking *taking, bool *ret_is_recorded, struct err *err)
+{
+	const struct session_turn *turn = taking->turn;
+	const struct engine_code code = { .text = turn->code, .len = turn->code_len };
+	(void)snprintf(
+		taking->result->session, sizeof(taking->result->session), "%s", turn->session);
+	TRY(engine_record_beginning(&taking->spec, &code, taking->result, err));
+	*ret_is_recorded = taking->spec.audit >= AUDIT_REQUIRED;
+	return 0;
+}
+
 static int record(struct taking *taking, struct err *err)
 {
 	const struct session_turn *turn = taking->turn;
 	const struct engine_code code = { .text = turn->code, .len = turn->code_len };
 	struct err unrecorded = { 0 }; /* a warning in the result, too */
-	if (turn->spec) {
-		taking->spec.audit = turn->spec->audit;
-		taking->spec.audit_size = turn->spec->audit_size;
-		taking->spec.store = turn->spec->store;
-		taking->spec.store_size = turn->spec->store_size;
-		taking->spec.store_days = turn->spec->store_days;
-	}
 	return engine_record(&taking->spec, &code, taking->result, &unrecorded, err);
+}
+
+static void tell_failure(struct result *result, const struct err *err)
+{
+	result->status = err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
+	result->exit_code = EXIT_COULD_NOT_RUN;
+	result_set_error(result, "setup", "%s", err->text);
 }
 
 int session_exec(const struct session_turn *turn, struct result *result, struct err *err)
 {
 	struct taking taking = { .turn = turn, .result = result, .channel = { .result = result } };
+	bool is_begun = false; /* on record: then its end is recorded, too */
 	spec_init(&taking.spec);
 	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
 	if (turn->stdin_path)
 		taking.spec.stdin_path = xstrdup(turn->stdin_path);
-	int r = execute(&taking, err);
+	if (turn->spec)
+		spec_take_record(&taking.spec, turn->spec);
+	int r = begin_record(&taking, &is_begun, err);
 	if (r == 0)
-		r = record(&taking, err);
-	if (r < 0) {
-		result->status =
-			err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
-		result->exit_code = EXIT_COULD_NOT_RUN;
-		result_set_error(result, "setup", "%s", err->text);
+		r = execute(&taking, err);
+	if (r < 0)
+		tell_failure(result, err);
+	if ((r == 0 || is_begun) && record(&taking, err) < 0) {
+		tell_failure(result, err);
+		r = -1;
 	}
 	if (turn->spec)
 		copy_limits(turn->spec, &taking.spec);

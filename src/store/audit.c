@@ -231,7 +231,7 @@ static void put_trace(struct writer *writer, const char *traceparent)
 }
 
 /* 0, or -ENOSPC. */
-static int write_body(const struct store_run *run, struct buf *out)
+static int write_body(const struct store_run *run, bool is_over, struct buf *out)
 {
 	struct writer writer = { .out = out };
 	put(&writer, "{", 1);
@@ -240,10 +240,16 @@ static int write_body(const struct store_run *run, struct buf *out)
 	put_who(&writer, run->token);
 	put_what(&writer, run);
 	put_trace(&writer, run->spec->traceparent);
+	if (run->result->session[0])
+		put_text(&writer, "session", run->result->session);
 	put_text(&writer, "profile", profile_names[run->spec->profile]);
 	put_bool(&writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
-	put_outcome(&writer, run->result);
-	put_isolation(&writer, run->result);
+	if (is_over) {
+		put_outcome(&writer, run->result);
+		put_isolation(&writer, run->result);
+	} else {
+		put_text(&writer, "status", AUDIT_BEGUN);
+	}
 	put_limits(&writer, run->spec);
 	put_close(&writer);
 	return writer.is_short ? -ENOSPC : 0;
@@ -260,19 +266,30 @@ int audit_prepare(const struct spec *spec, struct err *err)
 	return 0;
 }
 
-int audit_write(const struct store_run *run, struct err *err)
+static int append(const struct store_run *run, bool is_over, struct err *err)
 {
 	auto_fd int dir_fd = -1;
 	const struct spec *spec = run->spec;
-	if (spec->audit == AUDIT_OFF)
-		return 0;
 	auto_buf struct buf body;
 	buf_init(&body, LIMIT_AUDIT_LINE);
-	if (write_body(run, &body) < 0)
+	if (write_body(run, is_over, &body) < 0)
 		return err_set(
 			err, ERR_LIMIT, "an audit record is over %d bytes", LIMIT_AUDIT_LINE);
-	if (state_open(log_place, true, &dir_fd, err) < 0 ||
-		log_append(dir_fd, body.data, spec->audit_size, spec->audit == AUDIT_SYNC, err) < 0)
+	TRY(state_open(log_place, true, &dir_fd, err));
+	return log_append(dir_fd, body.data, spec->audit_size, spec->audit == AUDIT_SYNC, err);
+}
+
+int audit_begin(const struct store_run *run, struct err *err)
+{
+	if (run->spec->audit >= AUDIT_REQUIRED && append(run, false, err) < 0)
+		return err_wrap(err, "--audit %s: a run cannot be recorded",
+			audit_mode_names[run->spec->audit]);
+	return 0;
+}
+
+int audit_write(const struct store_run *run, struct err *err)
+{
+	if (run->spec->audit != AUDIT_OFF && append(run, true, err) < 0)
 		return err_wrap(err, "the run is not in the audit log");
 	return 0;
 }

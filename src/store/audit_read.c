@@ -146,9 +146,27 @@ static struct json_object *read_record(
 	return take_ptr(&json);
 }
 
+static bool has_record(const struct text *text, size_t from, const char *id)
+{
+	char key[64];
+	int len = snprintf(
+		key, sizeof(key), "\"id\":\"%s\"", id); /* no value can hold these quotes */
+	return text->data && len > 0 && (size_t)len < sizeof(key) &&
+	       memmem(text->data + from, text->len - from, key, (size_t)len) != NULL;
+}
+
+/* Whether the record says that a run began whose end is recorded: after it, or in the next file. */
+static bool is_superseded(
+	struct json_object *json, const struct text *text, size_t end, const struct text *newer)
+{
+	const char *id = string_of(json, "id");
+	return strcmp(string_of(json, "status"), AUDIT_BEGUN) == 0 &&
+	       (has_record(text, end, id) || has_record(newer, 0, id));
+}
+
 /* Adds the records of one file, newest first, until the limit is reached. */
-static void list_file(const struct text *text, const struct store_filter *filter, size_t limit,
-	struct json_object *array)
+static void list_file(const struct text *text, const struct text *newer,
+	const struct store_filter *filter, size_t limit, struct json_object *array)
 {
 	size_t end = text->len;
 	while (end > 0 && json_object_array_length(array) < limit) {
@@ -157,6 +175,8 @@ static void list_file(const struct text *text, const struct store_filter *filter
 		const char *newline = end > 0 ? memrchr(text->data, '\n', end) : NULL;
 		size_t start = newline ? (size_t)(newline + 1 - text->data) : 0;
 		struct json_object *json = read_record(text->data + start, end - start, filter);
+		if (json && is_superseded(json, text, end, newer))
+			json_free(&json);
 		if (json)
 			(void)json_object_array_add(array, json);
 		end = start;
@@ -177,13 +197,20 @@ int audit_list(const struct store_filter *filter, struct json_object **ret_array
 	auto_log struct log log;
 	auto_json struct json_object *array = json_object_new_array();
 	size_t limit = filter->limit > 0 ? filter->limit : RECORDS_MAX;
-	TRY(open_log(&log, err));
-	for (size_t i = log_count(&log); i-- > 0 && json_object_array_length(array) < limit;) {
+	struct text newer = { 0 };
+	int r = open_log(&log, err);
+	for (size_t i = r == 0 ? log_count(&log) : 0;
+		i-- > 0 && json_object_array_length(array) < limit;) {
 		struct text text;
-		TRY(read_file(&log, i, &text, err));
-		list_file(&text, filter, limit, array);
-		free(text.data);
+		r = read_file(&log, i, &text, err);
+		if (r < 0)
+			break;
+		list_file(&text, &newer, filter, limit, array);
+		free(newer.data);
+		newer = text;
 	}
+	free(newer.data);
+	TRY(r);
 	*ret_array = turned(array);
 	return 0;
 }

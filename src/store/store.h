@@ -38,6 +38,12 @@ struct store_run {
 /* Before a run that must not happen without a record: whether one could be written now. */
 int audit_prepare(const struct spec *spec, struct err *err);
 
+/* The status of a record that says only that a run begins. */
+#define AUDIT_BEGUN "begun"
+
+/* Adds that record, where spec->audit wants a run to leave one whatever happens to it and to us. */
+int audit_begin(const struct store_run *run, struct err *err);
+
 /* Adds the record of a run, as spec->audit wants it. Call it before the result is told. */
 int audit_write(const struct store_run *run, struct err *err);
 
@@ -50,7 +56,7 @@ struct store_filter {
 };
 
 /* The records that pass, oldest first: an array (owned by the caller). A line that is no record is
- * left out: audit_verify() speaks of it. */
+ * left out: audit_verify() speaks of it. So is the beginning of a run whose end is recorded. */
 int audit_list(const struct store_filter *filter, struct json_object **ret_array, struct err *err);
 
 struct audit_verdict {

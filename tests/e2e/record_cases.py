@@ -6,7 +6,7 @@ import os
 import shutil
 
 from daemon import Daemon
-from suite import (NONE, NUMBER, USER, check, check_keys, claim, contains, equal, lacks, matches,
+from suite import (NONE, NUMBER, ROOT, USER, check, check_keys, claim, contains, equal, lacks, matches,
                    nothing_left)
 
 RECORD_KEYS = {
@@ -16,7 +16,7 @@ RECORD_KEYS = {
     "signal": (int, NONE), "duration": NUMBER, "warm": bool, "provider": (str, NONE),
     "isolation": dict, "limits": dict, "hash": str,
 }
-RECORD_MORE = {"bytes": int, "name": str, "reason": str, "torn": int}
+RECORD_MORE = {"bytes": int, "session": str, "name": str, "reason": str, "torn": int}
 SUMMARY_KEYS = {
     "name": str, "id": str, "status": str, "language": (str, NONE), "sha256": str,
     "code_bytes": int, "exit_code": int, "duration": NUMBER, "bytes": int,
@@ -315,7 +315,29 @@ def unwritable(person):
     os.unlink(state.path)
     for mode in ("required", "sync"):
         equal(state.json("--audit", mode, *write).is_ok().meta["warnings"], [], "warnings")
-    equal(state.verify()["records"], 2, "records")
+    equal(state.verify()["records"], 4, "records: each run begins and ends")
+    equal([record["status"] for record in state.records()], ["ok", "ok"], "what is listed")
+
+
+@claim("with required a turn does not run that cannot be recorded, and the session goes on", ROOT)
+def unwritable_turns(person):
+    state = State(person)
+    with Daemon(person) as daemon:
+        env = {"HOTCELL_SOCKET": daemon.path, **state.env}
+        person.call("session", "new", "a", env=env).ok()
+        person.call("session", "exec", "a", "-c", "x = 1", env=env).ok()
+        log = os.path.join(state.path, "audit")
+        shutil.move(log, person.path("aside"))
+        person.write(log, "a file where a directory belongs")
+        must = {**env, "HOTCELL_AUDIT": "required"}
+        ran = person.call("session", "exec", "a", "-c", "x = 2", env=must).exits(125)
+        contains(ran.err, "--audit required: a run cannot be recorded", "stderr")
+        os.unlink(log)
+        equal(person.call("session", "exec", "a", "-c", "print(x)", env=must).ok().out, "1\n", "x")
+        ran = person.call("session", "exec", "none", "-c", "1", env=must).exits(125)
+        person.call("session", "kill", "a", env=env).ok()
+    equal([(record["status"], record.get("session")) for record in state.records()],
+          [("ok", "a"), ("setup_error", "none")], "records")
 
 
 @claim("links in the state directory lead nowhere")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGKILL and a full disk: what was told is in the audit log, and the log holds."""
+import hashlib
 import json
 import os
 import random
 import subprocess
 import time
 
+from daemon import Daemon
 from suite import (ROOT, HUNG_AFTER, check, claim, contains, equal, nothing_left, processes_of, wait_until)
 
 SEED = int(os.environ.get("SEED", "1"))
@@ -64,6 +66,31 @@ def kills(person):
         with open(os.path.join(directory, name), encoding="utf-8") as file:
             check("result" in json.load(file), f"half an artifact: {name}")
     nothing_left(person)
+
+
+@claim("with required, a run and a turn that were killed are on record as begun")
+def killed_while_required(person):
+    env = {"HOTCELL_STATE_DIR": person.path("state"), "HOTCELL_AUDIT": "required"}
+    code = "print('begun', flush=True)\nimport time\ntime.sleep(60)"
+    with Daemon(person) as daemon:
+        env["HOTCELL_SOCKET"] = daemon.path
+        person.call("session", "new", "a", env=env).ok()
+        for command in (("run", "--cold"), ("run",), ("session", "exec", "a")):
+            process = person.start(*command, "-c", code, env=env)
+            equal(process.stdout.readline(), b"begun\n", "its first word")
+            process.kill()
+            process.communicate(timeout=HUNG_AFTER)
+        ran = person.call("session", "exec", "--json", "--wait", "a", "-c", "1", env=env).ok()
+        person.call("session", "kill", "a", env=env).ok()
+    records = json.loads(person.call("audit", "list", "--json", env=env).ok().out)
+    equal([record["status"] for record in records], ["begun"] * 3 + ["ok"], "what is on record")
+    hashes = {record["sha256"] for record in records[:3]}
+    equal(hashes, {hashlib.sha256(code.encode()).hexdigest()}, "the code that began")
+    equal([record.get("session") for record in records[2:]], ["a", "a"], "the session")
+    equal(records[3]["id"], told(ran.out), "the id of the one that was told")
+    begun = json.loads(person.call("audit", "list", "--status", "begun", "--json", env=env).ok().out)
+    equal(begun, records[:3], "those without an end")
+    equal(verify(person, env)["records"], 5, "records: each begins, and one has ended")
 
 
 def on_small_disk(person, size, script):

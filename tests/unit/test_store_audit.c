@@ -403,6 +403,25 @@ TEST(required_refuses_before_a_run_what_on_only_warns_of)
 	ASSERT_OK(audit_prepare(&state_spec, &err));
 }
 
+TEST(a_run_that_began_is_listed_until_its_end_is_recorded)
+{
+	struct store_filter filter = { 0 };
+	auto_json struct json_object *begun = NULL;
+	auto_json struct json_object *ended = NULL;
+	state_set_up();
+	ASSERT_OK(audit_begin(&state_run, &err)); /* nobody wants it */
+	state_spec.audit = AUDIT_REQUIRED;
+	ASSERT_OK(audit_begin(&state_run, &err));
+	ASSERT_OK(audit_list(&filter, &begun, &err));
+	ASSERT_EQ(json_object_array_length(begun), 1);
+	ASSERT_HAS(json_object_to_json_string(begun), "\"status\": \"begun\"");
+	ASSERT_OK(audit_write(&state_run, &err));
+	ASSERT_OK(audit_list(&filter, &ended, &err));
+	ASSERT_EQ(json_object_array_length(ended), 1);
+	ASSERT(!strstr(json_object_to_json_string(ended), "begun"));
+	must_hold(2);
+}
+
 TEST(sync_writes_the_same_record)
 {
 	state_set_up();
