@@ -46,6 +46,7 @@ struct contender {
 	struct spec spec;       /* of a keeper of our own */
 	struct keeper *keeper;  /* owned */
 	int http_fd;            /* owned; a connection that is kept */
+	char *session;          /* owned; the name of its session, or NULL */
 	struct sample *samples; /* owned */
 	size_t sample_count, sample_room;
 	struct err failure;
@@ -85,8 +86,24 @@ void contender_keep(struct contender *contender, const struct sample *sample);
 int run_http(struct bench *bench, struct contender *contender, struct sample *ret_sample,
 	struct err *err);
 
+/* contender.c: whether the code of a run went well. */
+int contender_check(const struct result *result, struct err *err);
 /* contender.c: the policy of a lent contender's cell, as text of the caller's. */
 int contender_policy(struct contender *contender, char **ret_text, struct err *err);
+
+/* session.c: what contenders do with a session of their own. */
+int session_open(struct contender *contender, struct err *err);
+void session_close(struct contender *contender);
+int session_run_exec(struct bench *bench, struct contender *contender, struct sample *ret_sample,
+	struct err *err);
+int session_run_checkpoint(struct bench *bench, struct contender *contender,
+	struct sample *ret_sample, struct err *err);
+int session_run_rollback(struct bench *bench, struct contender *contender,
+	struct sample *ret_sample, struct err *err);
+int session_run_branch(struct bench *bench, struct contender *contender, struct sample *ret_sample,
+	struct err *err);
+int session_run_generation(struct bench *bench, struct contender *contender,
+	struct sample *ret_sample, struct err *err);
 
 /* lender.c: the lender of the daemon at `socket`, connected to. */
 int lender_find(

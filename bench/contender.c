@@ -42,7 +42,7 @@ static char *fill_word(struct bench *bench, const char *word)
 	return xasprintf("%.*s%ld%s", (int)(mark - word), word, bench->next_number++, mark + 3);
 }
 
-static int check_result(const struct result *result, struct err *err)
+int contender_check(const struct result *result, struct err *err)
 {
 	if (result->status == STATUS_OK)
 		return 0;
@@ -62,6 +62,25 @@ static int wait_for(pid_t pid, struct err *err)
 	if (status != 0)
 		return err_set(err, ERR_BROKEN, "ended with wait status 0x%x", (unsigned)status);
 	return 0;
+}
+
+/* As a program does it that is not prepared to have its memory shared. */
+static int run_forked(struct bench *bench, struct contender *contender, struct sample *ret_sample,
+	struct err *err)
+{
+	int64_t began = clock_us();
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, errno, "fork");
+	if (pid == 0) {
+		(void)dup2(bench->null_fd, STDIN_FILENO);
+		(void)dup2(bench->null_fd, STDOUT_FILENO);
+		(void)execv(contender->words[0], contender->words);
+		_exit(127);
+	}
+	int r = wait_for(pid, err);
+	ret_sample->us = clock_us() - began;
+	return r;
 }
 
 static int run_spawned(struct bench *bench, struct contender *contender, struct sample *ret_sample,
@@ -166,7 +185,7 @@ static int run_resident(struct bench *bench, struct contender *contender, struct
 	int r = keeper_run(contender->keeper, &task, &result, NULL, err);
 	ret_sample->us = clock_us() - began;
 	if (r == 0)
-		r = check_result(&result, err);
+		r = contender_check(&result, err);
 	result_done(&result);
 	/* off the answer's path, as a resident supervisor does it */
 	keeper_tidy(contender->keeper);
@@ -214,7 +233,7 @@ static int run_lent(struct bench *bench, struct contender *contender, struct sam
 		ret_sample->us = clock_us() - began;
 	}
 	if (r == 0)
-		r = check_result(&result, err);
+		r = contender_check(&result, err);
 	ret_sample->is_warm = result.is_warm;
 	result_done(&result);
 	spec_done(&spec);
@@ -269,6 +288,7 @@ static int open_lent(struct contender *contender, struct err *err)
 static const struct kind kinds[] = {
 	/* clang-format off */
 	{ "spawn",        1, NULL,          run_spawned,  .is_exec = true },
+	{ "fork",         1, NULL,          run_forked,   .is_exec = true },
 	{ "resident",     2, open_resident, run_resident, .form = FORM_GATE },
 	{ "parked",       2, open_resident, run_resident, .form = FORM_GATE,  .is_parked = true },
 	{ "guest",        2, open_guest,    run_resident, .form = FORM_GUEST },
@@ -277,6 +297,12 @@ static const struct kind kinds[] = {
 	{ "lent-gone",    2, open_lent,     run_lent,     .is_until_gone = true },
 	{ "lent-exec",    2, open_lent,     run_lent,     .is_exec = true },
 	{ "http",         2, open_lent,     run_http,     .form = FORM_GATE },
+
+	{ "exec",         3, session_open,  session_run_exec, .form = FORM_GUEST },
+	{ "checkpoint",   3, session_open,  session_run_checkpoint, .form = FORM_GUEST },
+	{ "rollback",     3, session_open,  session_run_rollback, .form = FORM_GUEST },
+	{ "branch",       3, session_open,  session_run_branch, .form = FORM_GUEST },
+	{ "generation",   3, session_open,  session_run_generation, .form = FORM_GUEST },
 	/* clang-format on */
 };
 
@@ -315,6 +341,8 @@ void contender_open(struct bench *bench, struct contender *contender)
 
 void contender_close(struct contender *contender)
 {
+	choose_lender(contender);
+	session_close(contender);
 	keeper_close(contender->keeper);
 	own_close(&contender->http_fd);
 	spec_done(&contender->spec);

@@ -10,6 +10,11 @@ OFTEN, SELDOM, RARELY = 1, 5, 10
 
 GO = 'package main; import "fmt"; func main() {{ fmt.Println("hello", {}) }}'
 DATA = "import numpy, pandas"
+# State and files of a session, and what each of its turns does.
+STATE = "x = 0; [open(name, 'w').write(name * 1000) for name in 'abc']"
+FRAME = ("import numpy, pandas; "
+         "frame = pandas.DataFrame({name: numpy.random.rand(1_250_000) for name in 'abcdefghij'})")
+STEP = "x += 1"
 
 
 @dataclasses.dataclass
@@ -30,6 +35,7 @@ class Contender:
     bars: list = dataclasses.field(default_factory=list)
     every: int = OFTEN
     socket: str = "-"
+    is_steady: bool = False  # its last runs are to take no longer than its first
 
     @property
     def name(self):
@@ -185,12 +191,42 @@ def shell_rows(_stage, warm, _demand):
     ]
 
 
+def session_rows(_stage, warm, _demand):
+    """What is done with sessions, beside the start of the smallest program there is."""
+    group, true, python = "session", "session: fork+exec /bin/true", "session: python3 -c pass"
+    state = ["python", STATE]
+    rows = [
+        Contender(group, "fork+exec /bin/true", ["fork", "/bin/true"], true),
+        Contender(group, "python3 -c pass", ["spawn", PYTHON, "-c", "pass"], true, every=SELDOM),
+        Contender(group, "turn", ["exec", *state, "x = 1"], true, [Bar(0.05, against=python)],
+                  socket=warm),
+        Contender(group, "checkpoint", ["checkpoint", *state, STEP], true, [Bar(0.8)],
+                  socket=warm),
+        Contender(group, "rollback and turn", ["rollback", *state, STEP], true, [Bar(1.2)],
+                  socket=warm),
+        Contender(group, "branch", ["branch", *state, STEP], true, [Bar(0.8)], socket=warm),
+        Contender(group, "rollback and turn, one generation after the other",
+                  ["generation", *state, STEP], true, [Bar(1.2)], socket=warm, is_steady=True),
+    ]
+    if ask(PYTHON, "-c", DATA) is not None:
+        frame = ["python", f"{STATE}; {FRAME}"]
+        rows += [
+            Contender(group, "checkpoint, 100 MB frame", ["checkpoint", *frame, STEP], true,
+                      [Bar(2.5)], socket=warm, every=2),
+            Contender(group, "rollback and turn, 100 MB frame", ["rollback", *frame, STEP], true,
+                      [Bar(3)], socket=warm, every=2),
+            Contender(group, "branch, 100 MB frame", ["branch", *frame, STEP], true, [Bar(2.5)],
+                      socket=warm, every=2),
+        ]
+    return rows
+
+
 GROUPS = {"static": static_rows, "python": python_rows, "data": data_rows, "node": node_rows,
-          "go": go_rows, "bash": shell_rows}
+          "go": go_rows, "bash": shell_rows, "session": session_rows}
 
 
 def is_there(row):
-    return row.words[0] != "spawn" or which(row.words[1]) is not None
+    return row.words[0] not in ("spawn", "fork") or which(row.words[1]) is not None
 
 
 def wanted(rows, words):

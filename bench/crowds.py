@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many at once: throughput, a burst, and cells that stand ready by the thousand, with their memory."""
 import dataclasses
+import json
+import statistics
 import subprocess
 import time
 
 import contenders
 import measure
 import memory
-from stage import PYTHON, STOPWATCH, ask, environment, which
+from stage import PYTHON, STOPWATCH, ask, environment, hotcell, which
 
 LEVELS = (1, 2, 8, 32)
 HTTP_BARS = {8: 0.8}  # over HTTP, of what clients at the unix socket get
 THROUGHPUT_BARS = {8: 8}  # at so many outstanding, at least so many times the bare interpreter's
 PRIVATE_BARS = {"python": 819, "data": 1229}  # kB
 BURST_POOL = 8
+POINT_BAR = 1024  # kB that a point of small work may have for itself
 STUCK_AFTER = 3  # seconds without one more cell
 UNREADABLE = {"failure": "only root may look"}
 
@@ -29,9 +32,10 @@ class Sizes:
     data: int = 40
     node: int = 8
     running: int = 8
+    points: int = 20
 
 
-QUICK = Sizes(load_ms=200, passes=1, burst=20, parked=40, data=4, node=2, running=2)
+QUICK = Sizes(load_ms=200, passes=1, burst=20, parked=40, data=4, node=2, running=2, points=4)
 
 
 def lent(lender, language="python", code="pass"):
@@ -126,6 +130,32 @@ def running(stage, sizes):
             client.terminate()
             client.wait()
     return weight
+
+
+def session(lender, *words):
+    """What a command about sessions says; a failure is told as its words."""
+    done = subprocess.run([hotcell(), "session", *words], stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, cwd="/",
+                          env=environment() | {"HOTCELL_SOCKET": lender.socket})
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    return done.stdout
+
+
+def points(stage, sizes):
+    """What a point has for itself, with one small turn between each and the next."""
+    with stage.lender("points", 1) as lender:
+        session(lender, "new", "points", "--pids", "400")
+        session(lender, "exec", "points", "-c", contenders.STATE)
+        for _ in range(sizes.points):
+            session(lender, "checkpoint", "points")
+            session(lender, "exec", "points", "-c", contenders.STEP)
+        info = json.loads(session(lender, "info", "points", "--json"))
+    weights_kb = [point["private_kb"] for point in info["points"]]
+    if None in weights_kb:
+        return UNREADABLE
+    return {"points": len(weights_kb), "private_kb": round(statistics.mean(weights_kb)),
+            "most_kb": max(weights_kb)}
 
 
 def weights(stage, sizes, python_weight, thousand):

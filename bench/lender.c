@@ -72,12 +72,24 @@ static int read_state(
 	return 0;
 }
 
-int lender_ask(const struct lender *lender, struct lender_state *ret_state, struct err *err)
+/* How many sessions are held is told unasked. */
+static int await_info(const struct lender *lender, struct loan_message *ret_answer)
 {
 	struct pollfd said = { .fd = lender->fd, .events = POLLIN };
+	for (;;) {
+		if (poll(&said, 1, ANSWER_MS) != 1 || loan_receive(lender->fd, ret_answer) <= 0)
+			return -1;
+		if (ret_answer->kind != LOAN_SESSION)
+			return 0;
+		loan_message_done(ret_answer);
+	}
+}
+
+int lender_ask(const struct lender *lender, struct lender_state *ret_state, struct err *err)
+{
 	struct loan_message answer = { 0 };
 	if (loan_send(lender->fd, LOAN_INFO, 0, NULL, 0, NULL, 0) < 0 ||
-		poll(&said, 1, ANSWER_MS) != 1 || loan_receive(lender->fd, &answer) <= 0)
+		await_info(lender, &answer) < 0)
 		return err_set(
 			err, ERR_BROKEN, "the keeper of '%s' does not answer", lender->socket);
 	int r = answer.kind == LOAN_INFO

@@ -14,6 +14,7 @@
  * in each round, 10: in each tenth), SOCKET (the daemon it finds; -: none), KIND and
  *
  *   spawn PROGRAM ARG…            executed as a child
+ *   fork PROGRAM ARG…             the same, and we are copied for it
  *   resident ROOTFS PROGRAM ARG…  a cell from a zygote that stands ready in this process
  *   parked ROOTFS PROGRAM ARG…    the same, and the cell stands ready too
  *   guest RUNTIME MODULE… CODE    Python code in a cell whose interpreter was forked for it, with
@@ -23,6 +24,13 @@
  *   lent-gone LANGUAGE CODE       the same, until the cell is cleared away
  *   lent-exec ROOTFS PROGRAM ARG… a program in a cell borrowed from the daemon
  *   http LANGUAGE CODE            the same over HTTP, on a connection that is kept
+
+ *   exec LANGUAGE FIRST CODE      a turn with CODE in a session that began with FIRST
+ *   checkpoint LANGUAGE FIRST CODE  a point, after a turn with CODE
+ *   rollback LANGUAGE FIRST CODE  back to where the session began, and the next turn
+ *   branch LANGUAGE FIRST CODE    a branch, after a turn with CODE
+ *   generation LANGUAGE FIRST CODE  back to a point that was just made, and the next turn: each
+ *                                 time the session's process is a copy of the copy before
  *
  * "{n}" in a word becomes a number that was never there before. Every round has an order of its
  * own, so that a noisy moment of the machine hits all alike and nobody always runs behind the same

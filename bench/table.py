@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report, and the table made from it: ratios first."""
+import statistics
+
 import crowds
+
+STEADY_LEAST, STEADY_BAR = 40, 1.25
 
 
 def judge(what, value, limit, is_least=False):
@@ -29,7 +33,15 @@ def bars_of(row, found):
         ratio = ratio_of(found, row.name, against, bar.quantile)
         if ratio is not None:
             bars.append(judge(f"{row.name}, {bar.quantile}, to {against}", ratio, bar.limit))
+    if row.is_steady and found.get(row.name) and len(found[row.name].samples) >= STEADY_LEAST:
+        bars.append(judge(f"{row.name}, the last quarter to the first",
+                          growth(found[row.name].samples), STEADY_BAR))
     return bars
+
+
+def growth(samples):
+    quarter = len(samples) // 4
+    return statistics.median(samples[-quarter:]) / statistics.median(samples[:quarter])
 
 
 def describe(rows, found):
@@ -63,6 +75,8 @@ def crowd_bars(report):
         weight = report.get("memory", {}).get(name, {})
         if "private_kb" in weight:
             bars.append(judge(f"private kB of a parked cell, {name}", weight["private_kb"], most))
+    if "most_kb" in report.get("points", {}):
+        bars.append(judge("private kB of a point", report["points"]["most_kb"], crowds.POINT_BAR))
     if "parked" in report:
         bars.append(judge("cells parked at once", report["parked"]["reached"],
                           report["parked"]["wanted"], is_least=True))
@@ -154,6 +168,15 @@ def memory_lines(told, bars):
         yield f"{line:<110} {verdict(mine)}".rstrip()
 
 
+def points_line(told, bars):
+    if "failure" in told:
+        return f"points of a session: {told['failure']}"
+    line = (f"{told['points']} points of a session: {told['private_kb']} kB private each, "
+            f"{told['most_kb']} kB at most")
+    mine = [bar for bar in bars if bar["what"] == "private kB of a point"]
+    return f"{line:<110} {verdict(mine)}".rstrip()
+
+
 def lines(report):
     bars = report["bars"]
     if report.get("contenders"):
@@ -170,6 +193,9 @@ def lines(report):
     if "memory" in report:
         yield ""
         yield from memory_lines(report["memory"], bars)
+    if "points" in report:
+        yield ""
+        yield points_line(report["points"], bars)
     missed = [bar for bar in bars if not bar["holds"]]
     yield ""
     yield f"{len(bars)} bars, {len(missed)} missed; {report['seconds']:.0f} s"

@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
 static const char examples[] = "  hotcell bench\n"
 			       "  hotcell bench --quick\n"
 			       "  hotcell bench --rounds 50 --json bench.json python static\n"
-			       "  hotcell bench throughput burst parked memory\n";
+			       "  hotcell bench throughput burst parked memory points\n";
 
 static int take(void *context, const char *flag, const char *value, struct err *err)
 {
