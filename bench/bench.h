@@ -36,6 +36,8 @@ struct sample {
 	bool is_warm; /* the result says so */
 };
 
+struct engine_memory;
+
 struct contender {
 	const char *name;
 	const struct kind *kind;
@@ -43,6 +45,7 @@ struct contender {
 	struct lender *lender;  /* NULL: it has none */
 	char *words[WORDS_MAX]; /* as its kind needs them, NULL-terminated */
 	size_t word_count;
+	struct engine_memory *memory; /* owned; of one who holds its next cell, or NULL */
 	struct spec spec;       /* of a keeper of our own */
 	struct keeper *keeper;  /* owned */
 	int http_fd;            /* owned; a connection that is kept */
@@ -51,8 +54,6 @@ struct contender {
 	size_t sample_count, sample_room;
 	struct err failure;
 };
-
-struct engine_memory;
 
 struct bench {
 	struct engine_memory *memory; /* owned; we stay, as a server does */

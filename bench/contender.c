@@ -32,6 +32,7 @@ struct kind {
 	bool is_parked;      /* and the next one is raised before it is needed */
 	bool is_exec;        /* a program, not code */
 	bool is_until_gone;  /* timed until the cell is cleared away */
+	bool is_held;        /* the next cell is lent before it is needed */
 };
 
 static char *fill_word(struct bench *bench, const char *word)
@@ -214,12 +215,18 @@ static int run_lent(struct bench *bench, struct contender *contender, struct sam
 	struct err *err)
 {
 	const struct engine_wishes wishes = {
-		.outlet = { .fds = { -1, -1 } }, .interrupt_fd = -1, .memory = bench->memory
+		.outlet = { .fds = { -1, -1 } },
+		.interrupt_fd = -1,
+		.memory = contender->memory ? contender->memory : bench->memory,
 	};
 	auto_free char *code = fill_word(bench, contender->words[1]);
 	struct engine_rest rest = { 0 };
 	struct result result;
 	struct spec spec;
+	if (contender->memory) {
+		engine_look_ahead(contender->memory);
+		TRY(lender_await_rest(contender->lender, err));
+	}
 	int64_t began = clock_us();
 	spec_init(&spec);
 	result_init(&result);
@@ -276,6 +283,8 @@ static int open_lent(struct contender *contender, struct err *err)
 	auto_free char *policy = NULL;
 	if (!contender->lender)
 		return err_set(err, ERR_INVALID, "plan: '%s' has no lender", contender->name);
+	if (contender->kind->is_held)
+		contender->memory = engine_memory_new();
 	if (contender->kind->is_exec)
 		return 0;
 	TRY(contender_policy(contender, &policy, err));
@@ -303,6 +312,8 @@ static const struct kind kinds[] = {
 	{ "rollback",     3, session_open,  session_run_rollback, .form = FORM_GUEST },
 	{ "branch",       3, session_open,  session_run_branch, .form = FORM_GUEST },
 	{ "generation",   3, session_open,  session_run_generation, .form = FORM_GUEST },
+	{ "held",         2, open_lent,     run_lent,     .is_held = true },
+	{ "held-exec",    2, open_lent,     run_lent,     .is_held = true,    .is_exec = true },
 	/* clang-format on */
 };
 
@@ -345,6 +356,7 @@ void contender_close(struct contender *contender)
 	session_close(contender);
 	keeper_close(contender->keeper);
 	own_close(&contender->http_fd);
+	engine_memory_free(contender->memory);
 	spec_done(&contender->spec);
 	free(contender->samples);
 }

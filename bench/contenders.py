@@ -102,6 +102,8 @@ def static_rows(stage, warm, _demand):
         Contender(group, "resident zygote", ["resident", root, TRUE], against, [Bar(0.35)]),
         Contender(group, "resident zygote, parked", ["parked", root, TRUE], against),
         Contender(group, "lent, parked", ["lent-exec", root, TRUE], "static: vfork+exec",
+                  socket=warm),
+        Contender(group, "held, parked", ["held-exec", root, TRUE], "static: vfork+exec",
                   [Bar(2), Bar(0.1, against=against)], socket=warm),
     ]
 
@@ -125,6 +127,8 @@ def python_rows(stage, warm, demand):
         Contender(group, "parked, in process", ["parked-guest", str(RUNTIMES / "python"), "pass"],
                   against),
         Contender(group, "lent, parked", ["lent", "python", "pass"], against,
+                  [Bar(0.12, "p95")], socket=warm),
+        Contender(group, "held, parked", ["held", "python", "pass"], against,
                   [Bar(0.04), Bar(0.12, "p95")], socket=warm),
         Contender(group, "lent, on demand", ["lent", "python", "pass"], against, socket=demand),
         Contender(group, "lent, on demand, until cleared", ["lent-gone", "python", "pass"], against,
@@ -143,7 +147,9 @@ def data_rows(_stage, warm, demand):
                   every=SELDOM, socket=warm),
         Contender(group, "lent, on demand", ["lent", "python", DATA], against, [Bar(1 / 100)],
                   every=SELDOM, socket=demand),
-        Contender(group, "lent, parked", ["lent", "python", DATA], against, [Bar(1 / 1000)],
+        Contender(group, "lent, parked", ["lent", "python", DATA], against, every=SELDOM,
+                  socket=warm),
+        Contender(group, "held, parked", ["held", "python", DATA], against, [Bar(1 / 1000)],
                   every=SELDOM, socket=warm),
     ]
 
@@ -159,7 +165,9 @@ def node_rows(_stage, warm, _demand):
                   against, every=RARELY),
         Contender(group, "hotcell run", ["spawn", hotcell(), "run", *code], against, every=SELDOM,
                   socket=warm),
-        Contender(group, "lent, parked", ["lent", "javascript", "0"], against, [Bar(1 / 30)],
+        Contender(group, "lent, parked", ["lent", "javascript", "0"], against, every=SELDOM,
+                  socket=warm),
+        Contender(group, "held, parked", ["held", "javascript", "0"], against, [Bar(1 / 30)],
                   every=SELDOM, socket=warm),
     ]
 
@@ -175,6 +183,8 @@ def go_rows(stage, warm, _demand):
         Contender(group, "go build, new source, and run", ["spawn", "sh", "-c", script], binary,
                   every=RARELY),
         Contender(group, "lent, same source again", ["lent", "go", GO.format(0)], binary,
+                  every=SELDOM, socket=warm),
+        Contender(group, "held, same source again", ["held", "go", GO.format(0)], binary,
                   [Bar(2)], every=SELDOM, socket=warm),
         Contender(group, "lent, new source", ["lent", "go", GO.format("{n}")], build, [Bar(1.2)],
                   every=RARELY, socket=warm),

@@ -239,6 +239,7 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.outlet = wishes->outlet,
 		.policy = policy,
 		.ear = { .hear = making->language->has_channel ? hear : NULL, .context = &hearing },
+		.ahead = memory_ahead(wishes->memory),
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
 	};

@@ -27,6 +27,11 @@ struct engine_wishes {
 struct engine_memory *engine_memory_new(void);
 void engine_memory_free(struct engine_memory *memory);
 
+/* Has a daemon hold a cell like the last run's for the next one, and waits for nothing. For when a
+ * result has been told and more of the kind is to be expected: the next run saves a third of its
+ * time. */
+void engine_look_ahead(struct engine_memory *memory);
+
 /* What is still to be cleaned up when the answer is out. Starts as { 0 }. */
 struct engine_rest {
 	const struct provider *provider;

@@ -11,6 +11,7 @@
 enum { LANGUAGES_MAX = 16, FRESH_US = 60000000 };
 
 struct engine_memory {
+	struct ahead ahead;
 	size_t count;
 	struct remembered {
 		char *name; /* owned; as it was asked for, which may be another than its own */
@@ -22,7 +23,9 @@ struct engine_memory {
 
 struct engine_memory *engine_memory_new(void)
 {
-	return xcalloc(1, sizeof(struct engine_memory));
+	struct engine_memory *memory = xcalloc(1, sizeof(*memory));
+	memory->ahead = (struct ahead)AHEAD_NONE;
+	return memory;
 }
 
 static void forget(struct remembered *one)
@@ -34,9 +37,22 @@ static void forget(struct remembered *one)
 
 void engine_memory_free(struct engine_memory *memory)
 {
-	for (size_t i = 0; memory && i < memory->count; i++)
+	if (!memory)
+		return;
+	for (size_t i = 0; i < memory->count; i++)
 		forget(&memory->languages[i]);
+	ahead_done(&memory->ahead);
 	free(memory);
+}
+
+void engine_look_ahead(struct engine_memory *memory)
+{
+	ahead_ask(&memory->ahead);
+}
+
+struct ahead *memory_ahead(struct engine_memory *memory)
+{
+	return memory ? &memory->ahead : NULL;
 }
 
 /* The one of this name, else a free place, else the one that was read the longest time ago. */

@@ -8,3 +8,6 @@
  * until the same name is asked for again. */
 int memory_language(struct engine_memory *memory, const char *name,
 	const struct language **ret_language, struct err *err);
+
+/* Where the next cell is held; NULL: nowhere. */
+struct ahead *memory_ahead(struct engine_memory *memory);

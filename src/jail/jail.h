@@ -158,6 +158,7 @@ struct cell_page {
 	struct plan plan;
 	struct report report;
 	struct orders orders;
+	uint32_t hold; /* enum hold, of the keeper; nothing of the cell looks at it */
 };
 
 /* What a zygote's cells have in common; the zygote keeps it mapped. */

@@ -82,6 +82,95 @@ static struct keeper *get_ready(const struct policy *policy, const struct task *
 	return NULL;
 }
 
+/* Takes the connection. As keeper_borrow(). */
+static int borrow_from(int conn_fd, const struct policy *policy, const struct borrower *borrower,
+	struct keeper **ret_keeper, struct err *err)
+{
+	auto_fd int fd = conn_fd;
+	struct keeper *keeper = get_ready(policy, borrower->task);
+	int r = await_answer(fd, policy, borrower, &keeper, err);
+	if (r == 1) {
+		keeper->loan_fd = take_fd(&fd);
+		/* root's cell for one who is root only in a user namespace: nothing of it is ours
+		 * to use */
+		r = keeper->mode == machine_mode() ? 1 : 0;
+	}
+	if (r == 1)
+		*ret_keeper = keeper;
+	else
+		keeper_close(keeper);
+	return r;
+}
+
+/* ---- ahead of the need ------------------------------------------------------------------------
+ */
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool is_hung_up(int fd)
+{
+	struct pollfd end = { .fd = fd, .events = POLLRDHUP };
+	return poll(&end, 1, 0) != 0;
+}
+
+static void remember(struct ahead *ahead, const char *policy)
+{
+	char path[PATH_MAX];
+	loan_socket_path(path, sizeof(path));
+	if (!is_same(ahead->policy, policy)) {
+		free(ahead->policy);
+		ahead->policy = xstrdup(policy);
+	}
+	if (!is_same(ahead->socket, path)) {
+		free(ahead->socket);
+		ahead->socket = xstrdup(path);
+	}
+}
+
+/* The cell that was asked for ahead, if it is such a one and still ours. Whatever is wrong with it,
+ * another is to be had. */
+static bool take_ahead(struct ahead *ahead, const char *text, const struct policy *policy,
+	const struct borrower *borrower, struct keeper **ret_keeper)
+{
+	char path[PATH_MAX];
+	struct err err = { 0 };
+	auto_fd int fd = take_fd(&ahead->conn_fd);
+	loan_socket_path(path, sizeof(path));
+	if (fd < 0 || !is_same(ahead->policy, text) || !is_same(ahead->socket, path))
+		return false;
+	struct keeper *keeper = NULL;
+	if (borrow_from(take_fd(&fd), policy, borrower, &keeper, &err) != 1)
+		return false;
+	if (!is_hung_up(keeper->loan_fd) && terms_settle(keeper->parked, HOLD_TAKEN)) {
+		*ret_keeper = keeper;
+		return true;
+	}
+	keeper_close(keeper);
+	return false;
+}
+
+void ahead_ask(struct ahead *ahead)
+{
+	if (!ahead->policy || !ahead->socket || (ahead->conn_fd >= 0 && !is_hung_up(ahead->conn_fd)))
+		return;
+	own_close(&ahead->conn_fd);
+	auto_fd int fd = loan_connect(ahead->socket);
+	if (fd >= 0 && loan_send(fd, LOAN_ASK, LOAN_AHEAD, ahead->policy, strlen(ahead->policy),
+			       NULL, 0) == 0)
+		ahead->conn_fd = take_fd(&fd);
+}
+
+void ahead_done(struct ahead *ahead)
+{
+	own_close(&ahead->conn_fd);
+	free(ahead->policy);
+	free(ahead->socket);
+	*ahead = (struct ahead)AHEAD_NONE;
+}
+
 int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	struct keeper **ret_keeper, struct err *err)
 {
@@ -89,24 +178,15 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	 * a pool has a user of its own */
 	if (policy->spec.ro.count + policy->spec.rw.count > 0 && machine_mode() == MODE_ROOT)
 		return 0;
-	auto_fd int conn_fd = find_lender();
-	if (conn_fd < 0)
-		return 0;
 	auto_free char *text = policy_to_json(policy);
-	if (!text || loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
+	if (text && borrower->ahead &&
+		take_ahead(borrower->ahead, text, policy, borrower, ret_keeper))
+		return 1;
+	auto_fd int conn_fd = text ? find_lender() : -1;
+	if (conn_fd < 0 || loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
 		return 0;
-	enum jail_mode mode = machine_mode();
-	struct keeper *keeper = get_ready(policy, borrower->task);
-	int r = await_answer(conn_fd, policy, borrower, &keeper, err);
-	if (r == 1) {
-		keeper->loan_fd = take_fd(&conn_fd);
-		/* root's cell for one who is root only in a user namespace: nothing of it is ours
-		 * to use */
-		r = keeper->mode == mode ? 1 : 0;
-	}
-	if (r == 1)
-		*ret_keeper = keeper;
-	else
-		keeper_close(keeper);
+	int r = borrow_from(take_fd(&conn_fd), policy, borrower, ret_keeper, err);
+	if (r == 1 && borrower->ahead)
+		remember(borrower->ahead, text);
 	return r;
 }

@@ -84,6 +84,7 @@ struct task {
 	const char *policy; /* what the runner is told of the guard, as JSON; NULL: nothing */
 	bool is_build;      /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
 	const int *build;   /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
+	struct ahead *ahead; /* where its cell may be held already; NULL: nowhere */
 	int interrupt_fd;   /* readable: end the run as interrupted; -1: none */
 	/* Asked when it is readable, where more than interrupts comes from there; NULL: it is one.
 	 */
@@ -113,12 +114,28 @@ enum keeper_life {
 int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life life,
 	struct keeper **ret_keeper, struct err *err);
 
+/* The next cell of a client that stays, held before it is needed: a run then begins with neither
+ * daemon nor keeper. Of one policy at a time, the last that was borrowed. The keeper may have it
+ * back when it is not used for some seconds; who comes then borrows as anybody else. Starts as
+ * AHEAD_NONE. */
+struct ahead {
+	int conn_fd;  /* owned */
+	char *policy; /* owned; of the last cell, and of the next */
+	char *socket; /* owned; where */
+};
+#define AHEAD_NONE { .conn_fd = -1 }
+
+/* Asks for it, and waits for nothing. For when the last result has been told. */
+void ahead_ask(struct ahead *ahead);
+void ahead_done(struct ahead *ahead);
+
 /* Who asks for a cell that stands ready. */
 struct borrower {
 	int interrupt_fd; /* readable: no longer wanted; -1: none */
 	void (*queued)(void *context, unsigned int ahead); /* as in struct outlet */
 	void *context;
 	const struct task *task; /* what it is for: the client gets ready while it waits; or NULL */
+	struct ahead *ahead;     /* of a client that stays; or NULL */
 };
 
 /* Whether every cell has this variable, "NAME=VALUE", by itself. */

@@ -29,6 +29,7 @@
 
 enum {
 	LOOK_EVERY_US = 1000000,
+	AHEAD_US = 5000000, /* a cell that was asked for ahead is had back then */
 	PAUSE_US = 3000,
 	POOLS_MAX = 32,
 	LOW_MEMORY_SHARE =
@@ -52,6 +53,7 @@ struct source {
 	/* of a loan */
 	struct pool *pool;
 	struct cell *cell; /* owned */
+	int64_t ahead_us;  /* since when its client holds it unused; 0: it does not */
 };
 
 struct lender {
@@ -64,6 +66,7 @@ struct lender {
 	struct source *loans;      /* lent, or dying */
 	struct pool *pools;
 	size_t pool_count, loan_count;
+	size_t ahead_count; /* of the loans */
 	int64_t next_look_us;
 	int64_t granted_us;     /* when a cell was last lent */
 	int64_t alone_since_us; /* 0: a daemon is there */
@@ -164,6 +167,7 @@ static struct pool *find_pool(struct lender *lender, const char *text, size_t le
 static void bury(struct lender *lender, struct source *loan)
 {
 	loan->pool->lent--;
+	lender->ahead_count -= loan->ahead_us != 0;
 	cell_free(loan->cell);
 	drop_source(lender, &lender->loans, loan);
 	lender->loan_count--;
@@ -180,20 +184,50 @@ static void end_loan(struct lender *lender, struct source *loan)
 		bury(lender, loan); /* and wait for its death here */
 }
 
+/* A client that holds a cell for later, and does not come to use it, stands in the way of others.
+ * Its place at the daemon is free when the connection is shut. */
+static void settle_ahead(struct lender *lender, int64_t now_us)
+{
+	struct source *next = NULL;
+	for (struct source *loan = lender->loans; loan; loan = next) {
+		next = loan->next;
+		if (loan->ahead_us == 0)
+			continue;
+		bool is_late = loan->kind == SOURCE_LOAN && now_us - loan->ahead_us > AHEAD_US;
+		if (__atomic_load_n(&loan->cell->page->hold, __ATOMIC_ACQUIRE) == HOLD_TAKEN) {
+			loan->ahead_us = 0;
+			lender->ahead_count--;
+		} else if (is_late && terms_settle(loan->cell, HOLD_REVOKED)) {
+			(void)shutdown(loan->fd, SHUT_RDWR);
+			end_loan(lender, loan);
+		}
+	}
+}
+
 static int grant(
 	struct lender *lender, int *conn_fd, const struct loan_message *ask, struct err *err)
 {
 	struct cell *cell = NULL;
 	bool is_warm = false;
 	struct pool *pool = find_pool(lender, ask->text, ask->len, err);
+	bool is_ahead = ask->number == LOAN_AHEAD;
 	if (!pool)
 		return -1;
+	/* none is raised for somebody who does not need it */
+	if (is_ahead && (pool->parked_count == 0 || lender->is_low_on_memory))
+		return err_set(err, ERR_LIMIT, "no cell stands ready");
 	TRY(pool_take(pool, &cell, &is_warm, err));
 	struct source *loan = add_source(&lender->loans, SOURCE_LOAN, take_fd(conn_fd));
 	lender->loan_count++;
 	lender->granted_us = clock_us();
 	loan->pool = pool;
 	loan->cell = cell;
+	if (is_ahead) {
+		loan->ahead_us = lender->granted_us;
+		lender->ahead_count++;
+		cell->page->hold = HOLD_AHEAD;
+		cell_warm(cell);
+	}
 	if (terms_send(loan->fd, cell, is_warm) < 0 ||
 		watch(lender, loan, EPOLLRDHUP | EPOLLHUP) < 0)
 		end_loan(lender, loan); /* it did not wait for the answer */
@@ -244,7 +278,10 @@ static void answer_info(struct lender *lender, int fd)
 	struct json_object *pools = json_object_new_array();
 	json_put(json, "pid", json_object_new_int64(getpid()));
 	json_put(json, "parked", json_object_new_int64((int64_t)parked_count(lender)));
-	json_put(json, "lent", json_object_new_int64((int64_t)lender->loan_count));
+	settle_ahead(lender, 0); /* revokes none */
+	json_put(json, "lent",
+		json_object_new_int64((int64_t)(lender->loan_count - lender->ahead_count)));
+	json_put(json, "ahead", json_object_new_int64((int64_t)lender->ahead_count));
 	json_put(
 		json, "sessions", json_object_new_int64((int64_t)sessions_count(lender->sessions)));
 	json_put(json, "pools", pools);
@@ -465,6 +502,7 @@ static void look(struct lender *lender)
 		return;
 	lender->next_look_us = now_us + LOOK_EVERY_US;
 	lender->is_low_on_memory = is_memory_low();
+	settle_ahead(lender, now_us);
 	struct pool *next = NULL;
 	for (struct pool *pool = lender->pools; pool; pool = next) {
 		next = pool->next;

@@ -105,6 +105,13 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 	return r;
 }
 
+bool terms_settle(struct cell *cell, enum hold hold)
+{
+	uint32_t expected = HOLD_AHEAD;
+	return __atomic_compare_exchange_n(&cell->page->hold, &expected, (uint32_t)hold, false,
+		__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words)
 {
 	struct loan_terms terms = { .is_turn = true };

@@ -17,6 +17,15 @@ enum loan_fd {
 	LOAN_FD_TURN_COUNT = LOAN_FD_STATUS, /* of these, with a turn */
 };
 
+/* Whose the cell is that a client asked for ahead: keeper and client settle it on the cell's page,
+ * for neither waits for the other. It goes from AHEAD to one of the two, and stays there. */
+enum hold {
+	HOLD_NONE = 0, /* it was asked for when it was needed */
+	HOLD_AHEAD,
+	HOLD_TAKEN,   /* the client uses it */
+	HOLD_REVOKED, /* the keeper has it back */
+};
+
 struct loan_terms {
 	uint32_t form; /* enum cell_form: perhaps a lesser one than was asked for */
 	uint32_t is_warm;
@@ -35,6 +44,9 @@ struct loan_terms {
 
 /* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */
 int terms_send(int conn_fd, struct cell *cell, bool is_warm);
+
+/* Whether it went from AHEAD to `hold`: the other side was not faster. */
+bool terms_settle(struct cell *cell, enum hold hold);
 
 /* Lets a client into a session's cell for one turn, with words about the session. 0 or -errno. */
 int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words);

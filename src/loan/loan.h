@@ -24,7 +24,8 @@
 enum loan_kind {
 	LOAN_NONE = 0,
 	/* from a client */
-	LOAN_ASK, /* text: the policy; from the daemon to the keeper with the client's connection */
+	LOAN_ASK, /* text: the policy; from the daemon to the keeper with the client's connection.
+		   * number: LOAN_AHEAD when the client has no use for the cell yet */
 	LOAN_INFO, /* what is going on; answered by LOAN_INFO with JSON, which the daemon joins from
 		    * its own and the keeper's */
 	/* to a client */
@@ -49,6 +50,7 @@ enum loan_kind {
 
 enum {
 	LOAN_TEXT_MAX = 64 << 10, /* a policy with many mounts is long */
+	LOAN_AHEAD = 1,
 };
 
 struct loan_message {

@@ -32,7 +32,8 @@ static int borrow(struct local *local, const struct task *task, struct err *err)
 	const struct borrower borrower = { .interrupt_fd = task->interrupt_fd,
 		.queued = task->outlet.queued,
 		.context = task->outlet.context,
-		.task = task };
+		.task = task,
+		.ahead = task->ahead };
 	/* all of it borrowed from the task */
 	const struct policy policy = { .spec = *spec,
 		.runtime = local->runtime,

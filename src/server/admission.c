@@ -41,7 +41,8 @@ void admit_tell(struct server *server, int64_t now_us)
 static bool pass_on(struct server *server, struct client *client)
 {
 	const struct loan_message *request = &client->request;
-	if (link_send(server, LOAN_ASK, request->text, request->len, &client->fd, 1) < 0)
+	if (link_send(server, LOAN_ASK, request->number, request->text, request->len, &client->fd,
+		    1) < 0)
 		return false;
 	(void)queue_pop(&server->queue);
 	loan_message_done(&client->request);
@@ -61,9 +62,21 @@ void admit_next(struct server *server)
 			return;
 }
 
+/* Cells that are held for later are to be in nobody's way: they take a half of the places at most.
+ */
+static bool has_room_ahead(const struct server *server)
+{
+	return server->link.state == LINK_UP && server->queue.count == 0 &&
+	       server->running < (size_t)server->settings.concurrency / 2;
+}
+
 void admit_ask(struct client *client, struct loan_message *request)
 {
 	struct server *server = client->server;
+	if (request->number == LOAN_AHEAD && !has_room_ahead(server)) {
+		client_drop(client); /* it will ask again when it needs one */
+		return;
+	}
 	size_t most = (size_t)server->settings.concurrency;
 	size_t room = most > server->running ? most - server->running : 0;
 	if (server->link.state == LINK_DOWN)

@@ -13,7 +13,7 @@ static bool pass_on(struct client *client, const struct loan_message *request)
 {
 	int fds[IO_FDS_MAX] = { client->fd };
 	memcpy(&fds[1], request->fds, request->fd_count * sizeof(fds[0]));
-	return link_send(client->server, LOAN_SESSION, request->text, request->len, fds,
+	return link_send(client->server, LOAN_SESSION, 0, request->text, request->len, fds,
 		       request->fd_count + 1) == 0;
 }
 

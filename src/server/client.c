@@ -113,7 +113,7 @@ static void ask_status(struct client *client)
 {
 	struct server *server = client->server;
 	client_set_state(client, CLIENT_CURIOUS);
-	if (server->link.state != LINK_UP || link_send(server, LOAN_INFO, NULL, 0, NULL, 0) < 0)
+	if (server->link.state != LINK_UP || link_send(server, LOAN_INFO, 0, NULL, 0, NULL, 0) < 0)
 		status_answer(server, NULL, 0);
 }
 

@@ -154,7 +154,7 @@ void link_tell_settings(struct server *server)
 					 ",\"log_format\":\"%s\",\"log_level\":\"%s\"}",
 		settings->parked, settings->sessions, log_format_names[settings->log_format],
 		log_level_names[settings->log_level]);
-	(void)link_send(server, LOAN_SETTINGS, text, strlen(text), NULL, 0);
+	(void)link_send(server, LOAN_SETTINGS, 0, text, strlen(text), NULL, 0);
 }
 
 /* ---- what it says ------------------------------------------------------------------------- */
@@ -225,11 +225,11 @@ static void adopt(struct server *server)
 		lose(server, "cannot be asked");
 }
 
-int link_send(struct server *server, enum loan_kind kind, const void *text, size_t len,
-	const int *fds, size_t fd_count)
+int link_send(struct server *server, enum loan_kind kind, uint32_t number, const void *text,
+	size_t len, const int *fds, size_t fd_count)
 {
 	struct link *link = &server->link;
-	int r = loan_send(link->fd, kind, 0, text, len, fds, fd_count);
+	int r = loan_send(link->fd, kind, number, text, len, fds, fd_count);
 	if (r == -EAGAIN) {
 		link->is_full = true;
 		(void)loop_change(&server->loop, &link->watch, EPOLLIN | EPOLLRDHUP | EPOLLOUT);

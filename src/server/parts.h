@@ -139,8 +139,8 @@ void link_tick(struct server *server, int64_t now_us);
 void link_reap(struct server *server);
 void link_tell_settings(struct server *server);
 int64_t link_next_us(const struct server *server);
-int link_send(struct server *server, enum loan_kind kind, const void *text, size_t len,
-	const int *fds, size_t fd_count); /* -EAGAIN: it is full, admit_next() comes again */
+int link_send(struct server *server, enum loan_kind kind, uint32_t number, const void *text,
+	size_t len, const int *fds, size_t fd_count); /* -EAGAIN: it is full, admit_next() comes again */
 void link_end(struct server *server);     /* ends the keeper and waits for it */
 
 /* status.c */

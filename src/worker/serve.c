@@ -119,6 +119,7 @@ static int do_run(const struct order *order)
 	auto_free char *json = result_to_json(&result, &spec, false);
 	int r = events_finish(&events, json);
 	engine_clean(&rest);
+	engine_look_ahead(order->post->memory);
 	result_done(&result);
 	spec_done(&spec);
 	return r;
