@@ -46,11 +46,11 @@ struct contender {
 	char *words[WORDS_MAX]; /* as its kind needs them, NULL-terminated */
 	size_t word_count;
 	struct engine_memory *memory; /* owned; of one who holds its next cell, or NULL */
-	struct spec spec;       /* of a keeper of our own */
-	struct keeper *keeper;  /* owned */
-	int http_fd;            /* owned; a connection that is kept */
-	char *session;          /* owned; the name of its session, or NULL */
-	struct sample *samples; /* owned */
+	struct spec spec;             /* of a keeper of our own */
+	struct keeper *keeper;        /* owned */
+	int http_fd;                  /* owned; a connection that is kept */
+	char *session;                /* owned; the name of its session, or NULL */
+	struct sample *samples;       /* owned */
 	size_t sample_count, sample_room;
 	struct err failure;
 };

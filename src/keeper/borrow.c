@@ -154,7 +154,8 @@ static bool take_ahead(struct ahead *ahead, const char *text, const struct polic
 
 void ahead_ask(struct ahead *ahead)
 {
-	if (!ahead->policy || !ahead->socket || (ahead->conn_fd >= 0 && !is_hung_up(ahead->conn_fd)))
+	if (!ahead->policy || !ahead->socket ||
+		(ahead->conn_fd >= 0 && !is_hung_up(ahead->conn_fd)))
 		return;
 	own_close(&ahead->conn_fd);
 	auto_fd int fd = loan_connect(ahead->socket);

@@ -80,12 +80,12 @@ struct task {
 	enum cell_form form;            /* of the cell it is meant for */
 	const struct strings *standing; /* and what stands ready in it; NULL: nothing */
 	struct outlet outlet;
-	struct ear ear;     /* without hear() the program gets no channel */
-	const char *policy; /* what the runner is told of the guard, as JSON; NULL: nothing */
-	bool is_build;      /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
-	const int *build;   /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
+	struct ear ear;      /* without hear() the program gets no channel */
+	const char *policy;  /* what the runner is told of the guard, as JSON; NULL: nothing */
+	bool is_build;       /* it makes BUILD_PATH, and its stdout goes where its stderr goes */
+	const int *build;    /* what an earlier cell made: put at BUILD_PATH; NULL: nothing */
 	struct ahead *ahead; /* where its cell may be held already; NULL: nowhere */
-	int interrupt_fd;   /* readable: end the run as interrupted; -1: none */
+	int interrupt_fd;    /* readable: end the run as interrupted; -1: none */
 	/* Asked when it is readable, where more than interrupts comes from there; NULL: it is one.
 	 */
 	bool (*is_interrupt)(void *context);
@@ -123,7 +123,10 @@ struct ahead {
 	char *policy; /* owned; of the last cell, and of the next */
 	char *socket; /* owned; where */
 };
-#define AHEAD_NONE { .conn_fd = -1 }
+#define AHEAD_NONE            \
+	{                     \
+		.conn_fd = -1 \
+	}
 
 /* Asks for it, and waits for nothing. For when the last result has been told. */
 void ahead_ask(struct ahead *ahead);

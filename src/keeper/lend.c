@@ -421,6 +421,9 @@ static void hear_daemon(struct lender *lender, struct source *daemon)
 	case LOAN_SESSION:
 		sessions_take(lender->sessions, &message);
 		break;
+	case LOAN_REVOKE:
+		settle_ahead(lender, INT64_MAX);
+		break;
 	case LOAN_SETTINGS:
 		take_settings(lender, &message);
 		break;

@@ -24,8 +24,8 @@
 enum loan_kind {
 	LOAN_NONE = 0,
 	/* from a client */
-	LOAN_ASK, /* text: the policy; from the daemon to the keeper with the client's connection.
-		   * number: LOAN_AHEAD when the client has no use for the cell yet */
+	LOAN_ASK,  /* text: the policy; from the daemon to the keeper with the client's connection.
+		    * number: LOAN_AHEAD when the client has no use for the cell yet */
 	LOAN_INFO, /* what is going on; answered by LOAN_INFO with JSON, which the daemon joins from
 		    * its own and the keeper's */
 	/* to a client */
@@ -45,6 +45,7 @@ enum loan_kind {
 			* LOAN_SESSION with JSON, LOAN_GRANTED (a turn) or LOAN_REFUSED. From the
 			* keeper to the daemon: number of sessions held */
 	LOAN_SETTINGS, /* from the daemon to the keeper: its limits and its log, JSON */
+	LOAN_REVOKE,   /* from the daemon to the keeper: what clients hold ahead is had back */
 	LOAN_KIND_COUNT,
 };
 

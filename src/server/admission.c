@@ -45,6 +45,7 @@ static bool pass_on(struct server *server, struct client *client)
 		    1) < 0)
 		return false;
 	(void)queue_pop(&server->queue);
+	server->has_ahead |= request->number == LOAN_AHEAD;
 	loan_message_done(&client->request);
 	client_set_state(client, CLIENT_RUNNING);
 	server->lent++;
@@ -62,11 +63,18 @@ void admit_next(struct server *server)
 			return;
 }
 
-/* Cells that are held for later are to be in nobody's way: they take a half of the places at most.
- */
+void admit_revoke(struct server *server)
+{
+	if (server->has_ahead && server->link.state == LINK_UP &&
+		link_send(server, LOAN_REVOKE, 0, NULL, 0, NULL, 0) == 0)
+		server->has_ahead = false;
+}
+
+/* Cells that are held for later are to be in nobody's way: they take a half of the places at most,
+ * and are had back as soon as somebody waits. */
 static bool has_room_ahead(const struct server *server)
 {
-	return server->link.state == LINK_UP && server->queue.count == 0 &&
+	return server->link.state == LINK_UP && server->queue.count == 0 && !server->is_draining &&
 	       server->running < (size_t)server->settings.concurrency / 2;
 }
 
@@ -104,6 +112,7 @@ void admit_ask(struct client *client, struct loan_message *request)
 	client_set_state(client, CLIENT_WAITING);
 	admit_next(server);
 	if (client->state == CLIENT_WAITING) {
+		admit_revoke(server);
 		queue_visit(&server->queue, tell_one, client);
 		admit_note_change(server);
 	}

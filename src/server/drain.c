@@ -50,6 +50,7 @@ void drain_begin(struct server *server)
 	tell_manager(server->settings.drain_s);
 	drop_waiting(server);
 	http_drain(server->http);
+	admit_revoke(server);
 	if (!is_done(server))
 		log_say(LEVEL_INFO,
 			"told to end: %zu lent cells and what came over HTTP have %" PRId64

@@ -81,6 +81,7 @@ struct server {
 	struct queue queue;
 	struct http *http; /* owned */
 	size_t running;
+	bool has_ahead;         /* some may hold cells that they do not need yet */
 	size_t sessions;        /* that the keeper holds */
 	uint64_t lent, refused; /* since the start */
 	int64_t started_us;
@@ -114,6 +115,7 @@ void call_pass_all(struct server *server);
 /* admission.c */
 void admit_ask(struct client *client, struct loan_message *request); /* takes what it needs */
 void admit_next(struct server *server);
+void admit_revoke(struct server *server); /* what clients hold ahead; their places are free soon */
 void admit_refuse_all(struct server *server, const struct err *err);
 void admit_tell(struct server *server, int64_t now_us); /* those who wait, where they are */
 void admit_note_change(struct server *server);
@@ -140,8 +142,9 @@ void link_reap(struct server *server);
 void link_tell_settings(struct server *server);
 int64_t link_next_us(const struct server *server);
 int link_send(struct server *server, enum loan_kind kind, uint32_t number, const void *text,
-	size_t len, const int *fds, size_t fd_count); /* -EAGAIN: it is full, admit_next() comes again */
-void link_end(struct server *server);     /* ends the keeper and waits for it */
+	size_t len, const int *fds,
+	size_t fd_count);             /* -EAGAIN: it is full, admit_next() comes again */
+void link_end(struct server *server); /* ends the keeper and waits for it */
 
 /* status.c */
 void status_answer(struct server *server, const char *keeper, size_t len);

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client that stays holds its next cell before it needs it, and is in nobody's way with it."""
+import http.client
+import json
+import os
+import signal
+import socket
+
+from daemon import Daemon
+from suite import HUNG_AFTER, children, claim, equal, check, nothing_left, parse_result, read, wait_until
+
+AHEAD = 1  # number of an 'ask' for later
+
+
+class Http:
+    """The daemon's own clients that stay: its workers."""
+
+    def __init__(self, daemon):
+        self.path = daemon.path + ".http"
+
+    def execute(self, code):
+        connection = http.client.HTTPConnection("localhost", timeout=HUNG_AFTER)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(HUNG_AFTER)
+        connection.sock.connect(self.path)
+        connection.request("POST", "/v1/execute", json.dumps({"code": code}))
+        result = parse_result(connection.getresponse().read().decode(), "http")
+        result.is_ok()
+        return result
+
+
+def held(daemon):
+    return daemon.status()["keeper"]["ahead"]
+
+
+def stand_ready(daemon):
+    """A pool whose cells a raw client may ask for."""
+    first = daemon.client()
+    first.borrow()
+    first.close()
+    daemon.settle()
+
+
+@claim("ahead: a worker holds the next cell, which is fresh and is used once")
+def worker_holds(person):
+    with Daemon(person) as daemon:
+        http_client = Http(daemon)
+        http_client.execute("open('left', 'w').write('secret')")
+        daemon.settle()
+        http_client.execute("pass")
+        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        told = set()
+        for _ in range(3):
+            result = http_client.execute("import os; print(os.listdir('.'), os.urandom(8).hex())")
+            equal(result["stdout"].split("]")[0], "['main.py'", "files of a fresh cell")
+            equal(result["meta"]["warm"], True, "warm")
+            told.add(result["stdout"])
+            wait_until(lambda: held(daemon) == 1, "the next one")
+        equal(len(told), 3, "cells that draw numbers of their own")
+    nothing_left(person)
+
+
+@claim("ahead: what is held and not used is had back, and the next run has another")
+def had_back(person):
+    with Daemon(person) as daemon:
+        http_client = Http(daemon)
+        http_client.execute("pass")
+        daemon.settle()
+        http_client.execute("pass")
+        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        wait_until(lambda: held(daemon) == 0, "it to be had back")
+        daemon.wait_for(running=0)
+        http_client.execute("print(1)")
+    nothing_left(person)
+
+
+@claim("ahead: granted only while nobody waits and half of the places are free")
+def in_nobodys_way(person):
+    with Daemon(person, "--concurrency", "2") as daemon:
+        stand_ready(daemon)
+        holder = daemon.client().send("ask", '{"form":"gate","spec":{}}', AHEAD)
+        holder.expect("granted")
+        equal(held(daemon), 1, "held")
+        # the second place counts as taken by half, so there is none for later
+        daemon.client().send("ask", '{"form":"gate","spec":{}}', AHEAD).expect_end()
+        other, third = daemon.client(), daemon.client()
+        other.borrow()
+        third.borrow()  # the place of the one that is held
+        holder.expect_end()
+        daemon.client().send("ask", '{"form":"gate","spec":{}}', AHEAD).expect_end()
+    with Daemon(person, "--concurrency", "1") as daemon:
+        stand_ready(daemon)
+        daemon.client().send("ask", '{"form":"gate","spec":{}}', AHEAD).expect_end()
+        daemon.client().borrow()
+    nothing_left(person)
+
+
+@claim("ahead: none is raised for who does not need it")
+def not_raised(person):
+    with Daemon(person, "--parked", "0") as daemon:
+        first = daemon.client()
+        first.borrow()
+        first.close()
+        daemon.settle()
+        daemon.client().send("ask", '{"form":"gate","spec":{}}', AHEAD).expect("refused")
+        daemon.client().borrow()
+    nothing_left(person)
+
+
+@claim("ahead: a cell that died while it was held costs the next run nothing but time")
+def died(person):
+    with Daemon(person) as daemon:
+        http_client = Http(daemon)
+        http_client.execute("pass")
+        daemon.settle()
+        http_client.execute("pass")
+        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        keeper = daemon.keeper_pid()
+        os.kill(keeper, signal.SIGKILL)
+        wait_until(lambda: not read(f"/proc/{keeper}/stat") or children(keeper) == [], "its end")
+        equal(http_client.execute("print(2)")["stdout"], "2\n", "the next run")
+        workers = [pid for pid in children(daemon.process.pid)
+                   if read(f"/proc/{pid}/comm").startswith(b"hotcell-worker")]
+        check(workers, "no worker is there")
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not set(workers) & set(children(daemon.process.pid)), "their burial")
+        wait_until(lambda: not daemon.status()["keeper"] or held(daemon) == 0, "its loan to end")
+        equal(http_client.execute("print(3)")["stdout"], "3\n", "with another worker")
+    nothing_left(person)
