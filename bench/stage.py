@@ -84,7 +84,7 @@ class Lender:
             # should we be killed, it leaves by itself
             self.daemon = self.start(log, "hotcelld", "--socket", self.socket, "--concurrency",
                                      str(self.concurrency), "--queue", "4096", "--on-demand",
-                                     "--idle", "120", "--warm", "")
+                                     "--parked", str(self.parked), "--idle", "120", "--warm", "")
             self.await_socket(self.socket, self.daemon)
         return self
 

@@ -11,6 +11,7 @@
 
 #include "base/own.h"
 #include "interpreter/holes.h"
+#include "interpreter/huge.h"
 #include "interpreter/interpreter.h"
 
 static PyObject *fail(const struct err *err)
@@ -26,6 +27,7 @@ static PyObject *enter(PyObject *module, PyObject *args)
 	(void)module;
 	if (!PyArg_ParseTuple(args, "i", &fd))
 		return NULL;
+	huge_begin();
 	if (interpreter_enter(fd, &err) < 0)
 		return fail(&err);
 	Py_INCREF(Py_None);
@@ -61,6 +63,7 @@ static PyObject *serve(PyObject *module, PyObject *args)
 		return NULL;
 	PyObject *version = PySys_GetObject("hexversion");
 	holes_fill(version ? PyLong_AsLong(version) : 0);
+	huge_merge();
 	int r = interpreter_serve(fd, code, &hooks, &err);
 	if (r == 1)
 		_exit(0);

@@ -185,9 +185,6 @@ static int take_place(struct raising *raising, const struct guest_request *reque
 	memcpy(&raising->fds[CELL_FD_CGROUP], &request->fds[GUEST_FD_COUNT],
 		entry_count * sizeof(request->fds[0]));
 	TRY(jail_join_personally(raising, err));
-	/* the cell pays for them, and init has work to do yet */
-	if (raising->page->plan.is_awaited)
-		habit_follow();
 	return jail_join(raising, request->fds[GUEST_FD_INIT], err);
 }
 

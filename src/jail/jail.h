@@ -115,7 +115,6 @@ struct plan {
 	enum net_mode net;
 	bool has_full_proc;
 	bool has_guest; /* init forks no payload: one comes from an interpreter that stands ready */
-	bool is_awaited;  /* somebody waits for it: a guest gets ready without being told */
 	bool has_network; /* one is handed over; without, the cell makes its own */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;

@@ -160,7 +160,6 @@ static void fill_plan(struct cell *cell)
 	plan->wanted = cell->keeper->wanted;
 	plan->has_full_proc = walls->has_full_proc;
 	plan->has_guest = walls->form == FORM_GUEST;
-	plan->is_awaited = !cell->is_ahead;
 	plan->has_network = cell->keeper->network_fd >= 0;
 	plan->cgroup = cell->has_group ? cell->keeper->site.kind : CGROUP_NONE;
 	plan->disk = walls->disk;

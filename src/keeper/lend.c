@@ -505,7 +505,7 @@ static void look(struct lender *lender)
 		return;
 	lender->next_look_us = now_us + LOOK_EVERY_US;
 	lender->is_low_on_memory = is_memory_low();
-	settle_ahead(lender, now_us);
+	settle_ahead(lender, lender->is_low_on_memory ? INT64_MAX : now_us);
 	struct pool *next = NULL;
 	for (struct pool *pool = lender->pools; pool; pool = next) {
 		next = pool->next;
