@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -15,6 +16,15 @@
 #define MEMORY "2g"
 #define PIDS "400"
 #define FIRST "first"
+
+/* Somebody thinks between two requests, if only for a moment. */
+enum { THINKING_NS = 10000000 };
+
+static void think(void)
+{
+	const struct timespec pause = { .tv_nsec = THINKING_NS };
+	(void)nanosleep(&pause, NULL);
+}
 
 static int execute(const struct contender *contender, const char *code, struct err *err)
 {
@@ -95,7 +105,7 @@ int session_run_checkpoint(struct bench *bench, struct contender *contender,
 {
 	(void)bench;
 	TRY(execute(contender, contender->words[2], err));
-	TRY(lender_await_rest(contender->lender, err));
+	think();
 	int64_t began = clock_us();
 	int r = do_verb(contender, "checkpoint", NULL, NULL, err);
 	ret_sample->us = clock_us() - began;
@@ -107,7 +117,7 @@ int session_run_rollback(struct bench *bench, struct contender *contender,
 {
 	(void)bench;
 	TRY(execute(contender, contender->words[2], err));
-	TRY(lender_await_rest(contender->lender, err));
+	think();
 	int64_t began = clock_us();
 	int r = do_verb(contender, "rollback", "point", FIRST, err);
 	if (r == 0)
@@ -122,7 +132,7 @@ int session_run_branch(struct bench *bench, struct contender *contender, struct 
 	auto_json struct json_object *answer = NULL;
 	(void)bench;
 	TRY(execute(contender, contender->words[2], err));
-	TRY(lender_await_rest(contender->lender, err));
+	think();
 	int64_t began = clock_us();
 	TRY(ask(contender, "fork", NULL, NULL, &answer, err));
 	ret_sample->us = clock_us() - began;
@@ -144,7 +154,7 @@ int session_run_generation(struct bench *bench, struct contender *contender,
 	TRY(ask(contender, "checkpoint", NULL, NULL, &made, err));
 	struct json_object *point = json_object_object_get(made, "point");
 	struct json_object *id = json_object_get(json_object_object_get(point, "id"));
-	TRY(lender_await_rest(contender->lender, err));
+	think();
 	int64_t began = clock_us();
 	TRY(ask(contender, "rollback", "point", id, &gone, err));
 	int r = execute(contender, contender->words[2], err);

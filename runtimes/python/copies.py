@@ -301,13 +301,14 @@ def fork_twice():
     return 0
 
 
-def fork(session, fd, number, is_branch, notes):
+def fork(session, fd, number, is_branch, is_ahead, notes):
     """Returns in the copy when it has said its first word; by then it may be a branch."""
     module = find_module()
     session.is_copying = True
     try:
         if module:
-            return module.copy(fd, session.line_place, number, is_branch, notes.encode())
+            return module.copy(fd, session.line_place, number, is_branch, is_ahead,
+                               notes.encode())
         pid = fork_twice()
     finally:
         session.is_copying = False
@@ -345,23 +346,37 @@ def member(key, names):
         shown = shown[:-1]
 
 
-def make_copy(number, is_branch, fd):
+def look_around(session, fd):
+    """What is in the way of a copy, and what is to be told about it."""
+    module = find_module()
+    if module and session.loop is None and module.is_plain(
+            session.line_place, session.null_place, fd):
+        offsets.clear()
+        return [], []
+    refused = find_threads(session)
+    processes, notes = find_processes(session)
+    refused += processes
+    if not refused:
+        notes += find_descriptors(session)
+        notes += find_mappings()
+        notes += find_timers()
+    return refused, notes
+
+
+def make_copy(number, is_branch, is_ahead, fd):
+    """`is_ahead`: nobody waits for it."""
     runner = load("session")
     session = runner.session
     session.new_line = fd
     put_back_offsets()
     try:
-        refused = find_threads(session)
-        processes, notes = find_processes(session)
-        refused += processes
+        refused, notes = look_around(session, fd)
         if refused:
             runner.say('{"refused":%d%s}' % (number, member("why", refused)))
             return
-        notes += find_descriptors(session)
-        notes += find_mappings()
-        notes += find_timers()
         watch_offsets(session)
-        pid, is_branch = fork(session, fd, number, is_branch, member("notes", notes))
+        pid, is_branch = fork(session, fd, number, is_branch, is_ahead,
+                              member("notes", notes))
     except OSError as error:
         why = member("why", ["no other process: %s" % short(str(error))])
         runner.say('{"refused":%d%s}' % (number, why))

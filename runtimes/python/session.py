@@ -725,7 +725,10 @@ def serve_one():
     if "turn" in packet and len(fds) == DESCRIPTORS:
         take_turn(packet["turn"], fds)
     elif "fork" in packet and len(fds) == 1:
-        load("copies").make_copy(packet["fork"], bool(packet.get("branch")), fds[0])
+        load("copies").make_copy(packet["fork"], bool(packet.get("branch")),
+                                 bool(packet.get("ahead")), fds[0])
+    elif "branch" in packet:
+        load("copies").be_other(True)
     elif "bye" in packet:
         leave()
 

@@ -17,6 +17,7 @@ enum { LINE_FD = 3, LINE_FD_OWN = 64, ORDER_DEPTH = 4 };
 static const char *const order_words[ORDER_KIND_COUNT] = {
 	[ORDER_NONE]     = "",
 	[ORDER_TURN]     = "turn",
+	[ORDER_BRANCH]   = "branch",
 	[ORDER_FORK]     = "fork",
 	[ORDER_POINT]    = "point",
 	[ORDER_ROLLBACK] = "rollback",

@@ -12,6 +12,7 @@
 enum order_kind {
 	ORDER_NONE = 0, /* not understood: nothing was asked for */
 	ORDER_TURN,     /* serve a client, whose descriptors come along */
+	ORDER_BRANCH,   /* be one: what was copied before anybody knew what for goes its own way */
 	ORDER_FORK,
 	ORDER_POINT,
 	ORDER_ROLLBACK,

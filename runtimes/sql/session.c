@@ -256,6 +256,9 @@ static bool obey(struct session *session, struct order *order)
 	case ORDER_TURN:
 		serve_turn(session, order);
 		break;
+	case ORDER_BRANCH:
+		sqlite3_randomness(0, NULL); /* begins anew */
+		break;
 	case ORDER_FORK:
 		serve_fork(session, order);
 		break;

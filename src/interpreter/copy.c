@@ -16,11 +16,15 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/own.h"
+#include "interpreter/habit.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/parts.h"
 
@@ -50,9 +54,35 @@ static int say(int line_fd, const char *verb, unsigned long number, const char *
 /* What the keeper wants of a copy that waits. */
 struct call {
 	bool is_fork;
-	bool is_branch;
+	bool is_branch;     /* without a fork: it is one itself from now on */
+	bool is_spare;      /* the copy does not wait here, */
+	unsigned long like; /* and will do what this process has done */
 	unsigned long number;
 };
+
+/* What follows a key of the packet; NULL: it has none. */
+static const char *value_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+	return at ? at + strlen(key) + strspn(at + strlen(key), ": ") : NULL;
+}
+
+static bool is_true(const char *text, const char *key)
+{
+	const char *value = value_of(text, key);
+	return value && strncmp(value, "true", strlen("true")) == 0;
+}
+
+/* False: there is none. */
+static bool read_number(const char *text, const char *key, unsigned long *ret_number)
+{
+	char *end = NULL;
+	const char *value = value_of(text, key);
+	if (!value)
+		return false;
+	*ret_number = strtoul(value, &end, 10);
+	return end != value;
+}
 
 /* Looks at the packet and leaves it where it is: what is not a plain request for another copy is
  * the interpreter's to read. False: there will be none. */
@@ -69,15 +99,10 @@ static bool look(int line_fd, struct call *call)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	const char *fork = strstr(text, "\"fork\"");
-	const char *branch = strstr(text, "\"branch\"");
-	call->is_branch = branch && strstr(branch, "true");
-	if (fork) {
-		char *end = NULL;
-		fork += strcspn(fork, "0123456789");
-		call->number = strtoul(fork, &end, 10);
-		call->is_fork = end != fork;
-	}
+	call->is_fork = read_number(text, "\"fork\"", &call->number);
+	call->is_branch = is_true(text, "\"branch\"");
+	call->is_spare = is_true(text, "\"spare\"");
+	(void)read_number(text, "\"like\"", &call->like);
 	return true;
 }
 
@@ -89,8 +114,8 @@ static int take_line(const struct copy_line *line, int fd, unsigned long number)
 }
 
 /* A copy that waits makes another. Nothing has changed in it, so there is nothing to look for, and
- * the two of them share all they have. Returns in both. */
-static void copy_again(
+ * the two of them share all they have. Returns in both; true: this one is to go on at once. */
+static bool copy_again(
 	struct copy_line *line, const struct thread_note *note, const struct call *call)
 {
 	char packet[WORD_MAX];
@@ -98,16 +123,29 @@ static void copy_again(
 	size_t fd_count = 1;
 	ssize_t n = io_recv(line->place, packet, sizeof(packet), &fd, &fd_count);
 	if (n <= 0 || fd_count != 1)
-		return;
+		return false;
+	if (call->is_spare)
+		habit_note_turn((pid_t)call->like);
 	pid_t pid = clone_sibling(note->tid_at);
 	if (pid == 0) {
 		thread_note_restore(note);
 		if (take_line(line, take_fd(&fd), call->number) < 0)
 			_exit(1);
 		line->is_branch = call->is_branch;
-	} else if (pid < 0) {
-		(void)say(line->place, "refused", call->number, ",\"why\":[\"no other process\"]");
+		habit_follow();
+		habit_follow_turn();
+		return call->is_spare;
 	}
+	if (pid < 0)
+		(void)say(line->place, "refused", call->number, ",\"why\":[\"no other process\"]");
+	return false;
+}
+
+/* Reads what was only looked at. */
+static void skip(int line_fd)
+{
+	char packet[WORD_MAX];
+	(void)recv(line_fd, packet, sizeof(packet), MSG_DONTWAIT);
 }
 
 /* A copy waits here, and not in the interpreter: until it has a turn it has touched nothing and
@@ -118,10 +156,14 @@ static void await_turn(struct copy_line *line, const struct thread_note *note)
 	for (;;) {
 		if (!look(line->place, &call))
 			_exit(0);
+		if (!call.is_fork && call.is_branch) {
+			skip(line->place);
+			line->is_branch = true;
+			continue;
+		}
 		/* a branch that has not drawn its own numbers yet must do so before it is copied */
-		if (!call.is_fork || line->is_branch)
+		if (!call.is_fork || line->is_branch || copy_again(line, note, &call))
 			return;
-		copy_again(line, note, &call);
 	}
 }
 
@@ -129,6 +171,8 @@ pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, s
 {
 	struct thread_note note;
 	TRY(thread_note_take(&note, err));
+	if (line->is_ahead)
+		habit_note_own_turn();
 	hooks->before();
 	pid_t pid = clone_sibling(note.tid_at);
 	int saved_errno = errno;
@@ -141,6 +185,8 @@ pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, s
 		return 0;
 	}
 	hooks->after_in_parent();
+	if (line->is_ahead)
+		habit_follow_turn();
 	return pid < 0 ? err_sys(err, saved_errno, "copy the process") : pid;
 }
 
@@ -148,6 +194,78 @@ bool interpreter_had_children(void)
 {
 	struct rusage usage;
 	return getrusage(RUSAGE_CHILDREN, &usage) < 0 || usage.ru_minflt > 0;
+}
+
+static bool is_timed(void)
+{
+	static const int timers[] = { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
+	for (size_t i = 0; i < COUNT_OF(timers); i++) {
+		struct itimerval timer;
+		if (getitimer(timers[i], &timer) < 0 || timer.it_value.tv_sec != 0 ||
+			timer.it_value.tv_usec != 0)
+			return true;
+	}
+	return false;
+}
+
+/* A process that has no children at all, not even dead ones, has nothing to wait for. */
+static bool has_children(void)
+{
+	siginfo_t info;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+static bool has_threads(void)
+{
+	enum { ENTRIES = 2 }; /* of an empty directory */
+	struct stat st;
+	return stat("/proc/self/task", &st) < 0 || st.st_nlink != ENTRIES + 1;
+}
+
+static bool is_shared(void)
+{
+	char name[1];
+	uint64_t address = 0;
+	auto_fd int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	return fd < 0 || interpreter_next_shared(fd, &address, name, sizeof(name)) != 0;
+}
+
+static bool is_among(long fd, const int *own_fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (own_fds[i] == fd)
+			return true;
+	return fd <= STDERR_FILENO;
+}
+
+struct dir_entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static bool has_descriptors(const int *own_fds, size_t count)
+{
+	_Alignas(struct dir_entry) char entries[4096];
+	auto_fd int dir_fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long n = -1;
+	while (dir_fd >= 0 && (n = syscall(SYS_getdents64, dir_fd, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < n;) {
+			const struct dir_entry *entry = (const struct dir_entry *)(entries + at);
+			long fd = strtol(entry->name, NULL, 10); /* 0 for "." and ".." */
+			if (fd != dir_fd && !is_among(fd, own_fds, count))
+				return true;
+			at += entry->len;
+		}
+	return n < 0;
+}
+
+bool interpreter_is_plain(const int *own_fds, size_t count)
+{
+	return !has_threads() && !has_children() && !interpreter_had_children() && !is_timed() &&
+	       !has_descriptors(own_fds, count) && !is_shared();
 }
 
 /* From Linux 6.11 on; older headers do not have it. */

@@ -33,6 +33,11 @@ enum {
 	ENTRIES = 512,      /* of the kernel's list, read at once */
 	READ_GAP = 16,      /* pages that it is cheaper to look up too than to begin anew */
 	MAPS_MAX = 1 << 18, /* of text */
+	TURN_STRETCHES = 256,
+	TURN_LEAST = 64,         /* pages: whoever touched fewer has had no turn, */
+	TURN_MOST = 320,         /* and whoever touched more had one that is not like others */
+	TURN_MAPPING = 64 << 20, /* what is larger is data */
+	TURN_USES = 16,          /* what is followed is not seen any more, and so looked for anew */
 };
 
 /* Of an entry of /proc/PID/pagemap. */
@@ -45,97 +50,173 @@ struct stretch {
 	int advice;
 };
 
-static struct {
-	size_t count;
-	bool is_known;
-	struct stretch stretches[STRETCHES_MAX];
-} habit;
+struct stretches {
+	size_t count, room;
+	struct stretch *items;
+};
+
+static struct stretch guest_items[STRETCHES_MAX];
+static struct stretch turn_items[TURN_STRETCHES];
+
+/* What guests touch, and what turns do. */
+static struct stretches guest = { .room = STRETCHES_MAX, .items = guest_items };
+static struct stretches turn = { .room = TURN_STRETCHES, .items = turn_items };
+static unsigned int turn_uses; /* how often that was followed */
+static bool was_copied;        /* before that, pages of our own are no turn's */
+static bool has_followed;      /* since then: they are not all of a turn's */
+
+/* A look at the pages of a process. */
+struct look {
+	struct stretches *to;
+	int pages_fd;
+	bool is_turn; /* only what was written to */
+	size_t page_count;
+};
 
 bool habit_is_known(void)
 {
-	return habit.is_known;
+	return guest.count > 0;
 }
 
-static int advice_for(uint64_t entry)
+static int advice_for(const struct look *look, uint64_t entry)
 {
-	if (!(entry & IS_PRESENT))
+	if (!(entry & IS_PRESENT) || ((entry & IS_FILE) && look->is_turn))
 		return -1;
 	if (entry & IS_FILE)
 		return MADV_POPULATE_READ;
 	return entry & IS_OWN ? MADV_POPULATE_WRITE : -1;
 }
 
-static void note_page(uintptr_t at, int advice)
+static void note_page(struct look *look, uintptr_t at, int advice)
 {
-	struct stretch *last = habit.count > 0 ? &habit.stretches[habit.count - 1] : NULL;
+	struct stretches *to = look->to;
+	struct stretch *last = to->count > 0 ? &to->items[to->count - 1] : NULL;
 	uintptr_t gap = advice == MADV_POPULATE_READ ? (uintptr_t)READ_GAP * PAGE : 0;
+	look->page_count++;
 	if (last && last->advice == advice && at >= last->end && at - last->end <= gap)
 		last->end = at + PAGE;
-	else if (habit.count < STRETCHES_MAX)
-		habit.stretches[habit.count++] = (struct stretch){ at, at + PAGE, advice };
+	else if (to->count < to->room)
+		to->items[to->count++] = (struct stretch){ at, at + PAGE, advice };
 }
 
-static void note_mapping(int fd, uintptr_t start, uintptr_t end)
+static void note_mapping(struct look *look, uintptr_t start, uintptr_t end)
 {
 	uint64_t entries[ENTRIES];
 	for (uintptr_t at = start; at < end;) {
 		size_t left = (end - at) / PAGE;
 		size_t wanted = left < ENTRIES ? left : ENTRIES;
-		ssize_t n = pread(fd, entries, wanted * sizeof(entries[0]),
+		ssize_t n = pread(look->pages_fd, entries, wanted * sizeof(entries[0]),
 			(off_t)(at / PAGE * sizeof(entries[0])));
 		if (n <= 0)
 			return;
 		for (size_t i = 0; i < (size_t)n / sizeof(entries[0]); i++, at += PAGE) {
-			int advice = advice_for(entries[i]);
+			int advice = advice_for(look, entries[i]);
 			if (advice >= 0)
-				note_page(at, advice);
+				note_page(look, at, advice);
 		}
 	}
 }
 
 /* "7f1c2e000000-7f1c2e021000 rw-p …": what is shared is none of a guest's memory. */
-static void note_line(int fd, const char *line)
+static void note_line(struct look *look, const char *line)
 {
 	char *rest = NULL;
 	uintptr_t start = strtoull(line, &rest, 16);
 	uintptr_t end = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
-	if (end > start && strlen(rest) > 5 && rest[1] == 'r' && rest[4] == 'p')
-		note_mapping(fd, start, end);
+	if (end <= start || strlen(rest) <= 5 || rest[1] != 'r' || rest[4] != 'p')
+		return;
+	if (!look->is_turn || (rest[2] == 'w' && end - start <= TURN_MAPPING))
+		note_mapping(look, start, end);
 }
 
-/* Not with malloc(): what it would leave behind in the template is what guests are learnt from. */
-void habit_note(int proc_fd, pid_t pid)
+/* Not with malloc(): what it would leave behind in the template is what guests are learnt from.
+ * False: it is not known. */
+static bool note_process(int proc_fd, const char *process, struct look *look)
 {
 	char name[64];
 	size_t len = 0;
 	ssize_t n = 1;
-	(void)snprintf(name, sizeof(name), "%d/maps", (int)pid);
+	(void)snprintf(name, sizeof(name), "%s/maps", process);
 	auto_fd int maps_fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-	(void)snprintf(name, sizeof(name), "%d/pagemap", (int)pid);
+	(void)snprintf(name, sizeof(name), "%s/pagemap", process);
 	auto_fd int pages_fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
 	char *text =
 		mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	look->to->count = 0;
+	look->pages_fd = pages_fd;
 	if (text == MAP_FAILED)
-		return;
+		return false;
 	for (; maps_fd >= 0 && n > 0 && len<MAPS_MAX - 1; len += n> 0 ? (size_t)n : 0)
 		n = read(maps_fd, text + len, MAPS_MAX - 1 - len);
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		note_line(pages_fd, line);
+		note_line(look, line);
 	}
 	(void)munmap(text, MAPS_MAX);
-	habit.is_known =
-		habit.count > 0 && habit.count < STRETCHES_MAX && sysconf(_SC_PAGESIZE) == PAGE;
+	return look->to->count < look->to->room && sysconf(_SC_PAGESIZE) == PAGE;
 }
 
-void habit_follow(void)
+void habit_note(int proc_fd, pid_t pid)
 {
-	for (size_t i = 0; habit.is_known && i < habit.count; i++) {
-		const struct stretch *stretch = &habit.stretches[i];
+	char process[16];
+	struct look look = { .to = &guest };
+	(void)snprintf(process, sizeof(process), "%d", (int)pid);
+	if (!note_process(proc_fd, process, &look))
+		guest.count = 0;
+}
+
+static void follow(const struct stretches *stretches)
+{
+	for (size_t i = 0; i < stretches->count; i++) {
+		const struct stretch *stretch = &stretches->items[i];
 		/* one that is not there is passed over */
 		/* NOLINTBEGIN(performance-no-int-to-ptr): the kernel tells addresses as numbers */
 		(void)madvise(
 			(void *)stretch->start, stretch->end - stretch->start, stretch->advice);
 		/* NOLINTEND(performance-no-int-to-ptr) */
 	}
+	has_followed = has_followed || stretches->count > 0;
+}
+
+void habit_follow(void)
+{
+	follow(&guest);
+}
+
+/* A turn that is not like others changes nothing. */
+static void note_turn(const char *process)
+{
+	static struct stretch items[TURN_STRETCHES];
+	struct stretches found = { .room = TURN_STRETCHES, .items = items };
+	struct look look = { .to = &found, .is_turn = true };
+	if (!note_process(AT_FDCWD, process, &look) || look.page_count < TURN_LEAST ||
+		look.page_count > TURN_MOST)
+		return;
+	memcpy(turn.items, items, found.count * sizeof(items[0]));
+	turn.count = found.count;
+	turn_uses = 0;
+}
+
+void habit_note_turn(pid_t pid)
+{
+	char process[32];
+	(void)snprintf(process, sizeof(process), "/proc/%d", (int)pid);
+	if (turn.count == 0)
+		note_turn(process);
+}
+
+void habit_note_own_turn(void)
+{
+	if (was_copied && !has_followed)
+		note_turn("/proc/self");
+	else if (turn_uses >= TURN_USES)
+		turn.count = 0;
+	was_copied = true;
+	has_followed = false;
+}
+
+void habit_follow_turn(void)
+{
+	turn_uses++;
+	follow(&turn);
 }

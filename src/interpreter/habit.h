@@ -13,3 +13,11 @@ bool habit_is_known(void);
 
 /* In a guest: takes possession of all these pages at once. */
 void habit_follow(void);
+
+/* The same of a session, whose turns are alike: notes what it has touched since it was last copied,
+ * before it is copied again; or what a copy of this process has touched; */
+void habit_note_own_turn(void);
+void habit_note_turn(pid_t pid);
+
+/* and takes possession of that, afterwards or in a copy. */
+void habit_follow_turn(void);

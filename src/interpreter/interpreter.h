@@ -43,6 +43,7 @@ struct copy_line {
 	unsigned long number; /* of the request for it */
 	const char *notes;    /* the rest of its first word, as members of an object */
 	bool is_branch;
+	bool is_ahead; /* nobody waits for it */
 };
 
 /* Makes a copy of this process, which must have one thread: its pid here; less: it could not be
@@ -52,6 +53,11 @@ pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, s
 
 /* Whether this process had a child that it has buried. */
 bool interpreter_had_children(void);
+
+/* Whether there is nothing about this process that a copy of it would lack or share: one thread, no
+ * children, no timers, no shared memory, and of descriptors none but the standard ones and
+ * `own_fds`. A look at the common case that touches no memory of the interpreter. */
+bool interpreter_is_plain(const int *own_fds, size_t count);
 
 /* The next mapping from *address on that is shared and writable: 1, and its name, which is empty
  * when it has none; 0: there is none; less: an errno, the kernel cannot tell. `maps_fd` is

@@ -191,11 +191,13 @@ static PyObject *copy(PyObject *module, PyObject *args)
 	struct err err = { 0 };
 	struct copy_line line = { 0 };
 	int is_branch = 0;
+	int is_ahead = 0;
 	(void)module;
-	if (!PyArg_ParseTuple(
-		    args, "iikpy", &line.fd, &line.place, &line.number, &is_branch, &line.notes))
+	if (!PyArg_ParseTuple(args, "iikppy", &line.fd, &line.place, &line.number, &is_branch,
+		    &is_ahead, &line.notes))
 		return NULL;
 	line.is_branch = is_branch;
+	line.is_ahead = is_ahead;
 	interpreter_set_copying(true);
 	pid_t pid = interpreter_copy(&line, &hooks, &err);
 	interpreter_set_copying(false);
@@ -209,6 +211,15 @@ static PyObject *had_children(PyObject *module, PyObject *unused)
 	(void)module;
 	(void)unused;
 	return PyBool_FromLong(interpreter_had_children());
+}
+
+static PyObject *is_plain(PyObject *module, PyObject *args)
+{
+	int own_fds[3];
+	(void)module;
+	if (!PyArg_ParseTuple(args, "iii", &own_fds[0], &own_fds[1], &own_fds[2]))
+		return NULL;
+	return PyBool_FromLong(interpreter_is_plain(own_fds, COUNT_OF(own_fds)));
 }
 
 /* None when the kernel cannot tell. */
@@ -249,9 +260,14 @@ static PyMethodDef methods[] = {
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
 	{ "copy", copy, METH_VARARGS,
-		"copy(line, place, number, is_branch, notes) -> (pid of the copy, is_branch); in "
+		"copy(line, place, number, is_branch, is_ahead, notes) -> (pid of the copy, "
+		"is_branch); in "
 		"it the "
 		"pid is 0, once it has a turn" },
+	{ "is_plain", is_plain, METH_VARARGS,
+		"is_plain(fd, fd, fd): whether a copy of this process would lack and share "
+		"nothing, but "
+		"for these descriptors" },
 	{ "had_children", had_children, METH_NOARGS, "had_children() -> bool" },
 	{ "list_shared", list_shared, METH_NOARGS,
 		"list_shared() -> names of mappings that are shared and writable, or None" },

@@ -238,6 +238,11 @@ int64_t cgroup_memory(const struct cgroup *group)
 		is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL);
 }
 
+int64_t cgroup_pids(const struct cgroup *group)
+{
+	return read_number(dir_of(group, CGROUP_PIDS), "pids.current", NULL);
+}
+
 int64_t cgroup_pids_peak(const struct cgroup *group)
 {
 	return read_gauge(group, GAUGE_PIDS_PEAK);

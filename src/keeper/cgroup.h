@@ -84,6 +84,7 @@ void cgroup_read(
 void cgroup_reset_peak(const struct cgroup *group); /* of memory, where that can be had */
 int64_t cgroup_cpu_us(const struct cgroup *group);
 int64_t cgroup_memory(const struct cgroup *group); /* now, in bytes; -1: not known */
+int64_t cgroup_pids(const struct cgroup *group);   /* now; -1: not known */
 int64_t cgroup_pids_peak(const struct cgroup *group);
 
 /* The list of its processes. The descriptor is the caller's; -1: it cannot be opened. */

@@ -122,6 +122,9 @@ void session_end(struct session *session, const char *fmt, ...)
 	if (session->is_started)
 		remember(session, why);
 	errand_drop_of(session, why);
+	ahead_drop(session);
+	ahead_drop_spare(session, NULL);
+	runner_free(session->retired);
 	runner_free(session->live);
 	while (session->points)
 		point_drop(session, session->points);
@@ -153,6 +156,8 @@ static int64_t idle_end_us(const struct session *session)
 /* False: it ended. */
 static bool tick_session(struct session *session, int64_t now_us)
 {
+	if (session->prepare_us > 0 && session->prepare_us <= now_us)
+		ahead_prepare(session);
 	if (session->lost_us > 0 && session->lost_us <= now_us)
 		session_end(session, "its runner closed the line to the keeper");
 	else if (session->ends_us <= now_us)
@@ -175,6 +180,7 @@ static void tick_all(struct sessions *sessions, int64_t now_us)
 			continue;
 		}
 		sessions_due(sessions, session->lost_us);
+		sessions_due(sessions, session->prepare_us);
 		sessions_due(sessions, session->ends_us);
 		sessions_due(sessions, idle_end_us(session));
 		session = session->next;

@@ -68,9 +68,12 @@ struct errand;
 /* A process that serves a line. */
 struct runner {
 	struct family *family;
-	struct session *session; /* whose live process it is, or whose point's */
-	struct point *point;     /* NULL: it is the live one, or being born */
-	struct errand *birth;    /* the errand that made it, until it has spoken; else NULL */
+	struct session *session;   /* whose live process it is, or whose point's */
+	struct point *point;       /* NULL: it is the live one, or being born */
+	struct errand *birth;      /* the errand that made it, until it has spoken; else NULL */
+	bool is_early;             /* nobody asked for it yet (session_ahead.c) */
+	uint32_t order;            /* the number under which it was asked for */
+	struct json_object *notes; /* owned; what it told then; NULL: nothing */
 	struct watch watch;
 	int fd;         /* owned; our end of the line */
 	int pidfd;      /* owned; -1 until it has spoken */
@@ -121,6 +124,16 @@ struct session {
 	bool is_at_point; /* and it is still the same */
 	uint32_t files;   /* the copy of its files, while another's are in place; 0: none */
 	uint32_t base;    /* the copy that is nearest to what is in place; 0: none */
+
+	/* copies that are made before anybody asks for them */
+	struct runner *ahead;   /* owned; of the live process as it is now; NULL: none */
+	struct runner *spare;   /* owned; of a point's process; NULL: none */
+	struct point *spare_of; /* that point */
+	bool has_pointed;       /* it was copied since its last turn, */
+	bool is_pointing;       /* or since the one before, and so will be again */
+	unsigned int backs;     /* turns for which going back is likely */
+	int64_t prepare_us;     /* when there is time for that; 0: there is nothing to do */
+	struct runner *retired; /* owned; stopped, and ended then, too; NULL: none */
 };
 
 enum errand_kind {
@@ -241,10 +254,16 @@ void caller_drop(struct caller *caller);
 pid_t caller_pid(const struct caller *caller);
 
 /* session_info.c */
-struct json_object *session_describe(const struct session *session, bool is_whole);
-
 /* What whoever wants a turn has to look for in its code first. */
 struct json_object *session_describe_check(const struct session *session);
+
+enum detail {
+	DETAIL_LIST = 0, /* one of many */
+	DETAIL_MADE,     /* all but what takes long to find out */
+	DETAIL_WHOLE,
+};
+
+struct json_object *session_describe(const struct session *session, enum detail detail);
 struct json_object *point_describe(const struct point *point, bool is_whole);
 
 /* session_family.c */
@@ -256,6 +275,7 @@ void family_free(struct family *family);   /* waits for its death, where it is n
 void family_watch_calls(struct family *family, bool is_ours); /* who answers forbidden calls */
 struct runner *runner_new(struct family *family, int fd); /* takes fd; NULL: cannot be watched */
 void runner_free(struct runner *runner);                  /* ends its process */
+void runner_rest(struct runner *runner);                  /* whatever it says or does is no news */
 int runner_meet(struct runner *runner, pid_t pid);        /* its first word came from there */
 void runner_signal(const struct runner *runner, int signal);
 
@@ -278,9 +298,34 @@ void errand_answer(
 void errand_fail(struct errand *errand);                            /* the same, with errand->err */
 void errand_set_deadline(struct errand *errand, int64_t at_us);
 void errand_run_turn(struct errand *errand);
+void errand_take_notes(struct errand *errand, struct json_object *notes); /* NULL: none */
 void errand_take_answer(struct errand *errand); /* one of those it waited for */
 
+/* session_ahead.c */
+void ahead_plan(struct session *session);    /* it is idle: will soon make what is asked for next */
+void ahead_prepare(struct session *session); /* and does */
+void ahead_retire(struct session *session, struct runner *runner); /* takes it; it runs no more */
+void ahead_end_turn(struct session *session, bool is_question);
+bool ahead_take(struct errand *errand, bool is_branch); /* as the copy it asks for */
+bool ahead_take_spare(struct errand *errand);           /* as what it goes back to */
+void ahead_hear(struct runner *runner, const struct line_word *word);
+void ahead_drop(struct session *session); /* its state is another now */
+void ahead_drop_spare(struct session *session, const struct point *point); /* NULL: of any */
+bool ahead_lose(struct session *session, int32_t number);        /* a process ended; was it one? */
+bool ahead_is_refused(struct session *session, uint32_t number); /* by whom it was asked of */
+
 /* session_point.c */
+enum copy_kind {
+	COPY_POINT = 0,
+	COPY_BRANCH,
+	COPY_AHEAD, /* a point that nobody asked for yet */
+	COPY_SPARE, /* of a point: it goes on at once, and waits for its turn */
+	COPY_KIND_COUNT,
+};
+
+/* Asks `original` for a copy of itself, and returns what will be it. NULL: it cannot be asked. */
+struct runner *copy_ask(struct session *session, const struct runner *original, enum copy_kind kind,
+	struct err *err);
 void point_begin(struct errand *errand, bool is_branch); /* files and process are copied */
 void point_finish(struct errand *errand);                /* both are, or have failed */
 struct point *point_find(const struct session *session, const struct session_request *request);

@@ -108,7 +108,7 @@ static struct json_object *list(const struct sessions *sessions, uint64_t after)
 	while (session && session->serial <= after)
 		session = session->next;
 	for (int i = 0; session && i < LIST_PAGE; i++, session = session->next) {
-		(void)json_object_array_add(array, session_describe(session, false));
+		(void)json_object_array_add(array, session_describe(session, DETAIL_LIST));
 		after = session->serial;
 	}
 	json_put(json, "sessions", array);
@@ -306,7 +306,7 @@ static int answer(struct caller *caller, const struct session_request *request,
 	TRY(find(caller, request, &session, err));
 	switch (request->verb) {
 	case VERB_INFO:
-		caller_tell(caller, session_describe(session, true), -1);
+		caller_tell(caller, session_describe(session, DETAIL_WHOLE), -1);
 		return 0;
 	case VERB_INTERRUPT:
 		if (caller->errand) /* in a turn the answer is the turn's end */

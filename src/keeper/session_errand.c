@@ -65,8 +65,11 @@ static void finish(struct errand *errand)
 	session_use(errand->session);
 	sessions_due(
 		family->sessions, errand->session->used_us + errand->session->idle_s * 1000000);
+	struct session *session = errand->session;
 	family->errand = NULL;
 	errand_free(errand);
+	if (!family->waiting)
+		ahead_plan(session);
 	errand_next(family);
 }
 
@@ -123,6 +126,7 @@ void errand_run_turn(struct errand *errand)
 		finish(errand);
 		return;
 	}
+	ahead_drop(session);
 	errand->phase = PHASE_RUN;
 	errand->kill_us = 0;
 	errand->number = ++session->number;
@@ -143,6 +147,7 @@ static void end_turn(struct errand *errand)
 {
 	struct json_object *json = json_object_new_object();
 	errand->session->executions += !errand->is_question;
+	ahead_end_turn(errand->session, errand->is_question);
 	family_watch_calls(errand->family, true);
 	json_put(json, "idle", json_object_new_int64(errand->number));
 	errand_answer(errand, json, -1);
@@ -366,15 +371,15 @@ int errand_submit(struct errand *errand, bool waits, bool is_forced, struct err 
 /* ---- what the runner says ---------------------------------------------------------------------
  */
 
-static void take_notes(struct errand *errand, const struct line_word *word)
+void errand_take_notes(struct errand *errand, struct json_object *notes)
 {
-	if (!word->notes)
+	if (!notes)
 		return;
 	if (!errand->notes)
 		errand->notes = json_object_new_array();
-	for (size_t i = 0; i < json_object_array_length(word->notes); i++)
+	for (size_t i = 0; i < json_object_array_length(notes); i++)
 		(void)json_object_array_add(
-			errand->notes, json_object_get(json_object_array_get_idx(word->notes, i)));
+			errand->notes, json_object_get(json_object_array_get_idx(notes, i)));
 }
 
 /* One of the answers that a copy or a point waits for. */
@@ -422,7 +427,7 @@ static void hear_newborn(struct runner *runner, const struct line_word *word)
 	bool has_hung_up = word->kind == LINE_NONE && word->number == 0;
 	if (is_it && runner_meet(runner, word->pid) == 0) {
 		runner->birth = NULL;
-		take_notes(errand, word);
+		errand_take_notes(errand, word->notes);
 		errand_take_answer(errand);
 		return;
 	}
@@ -436,10 +441,23 @@ static void hear_newborn(struct runner *runner, const struct line_word *word)
 	errand_set_deadline(errand, clock_us() + LOST_US);
 }
 
+/* A copy that has said who it is has nothing more to say until it is a point or a session. */
+static void hear_child(struct runner *runner)
+{
+	struct errand *errand = runner->family->errand;
+	runner_free(take_ptr(&errand->copy));
+	if (!errand->has_failed)
+		(void)err_set(&errand->err, ERR_BROKEN, "session '%s' could not be copied: %s",
+			errand->session->name, "the copy did not stay");
+	errand->has_failed = true;
+}
+
 static void hear_point(struct runner *runner, const struct line_word *word)
 {
 	struct errand *errand = runner->family->errand;
 	struct point *point = runner->point;
+	if (word->kind == LINE_REFUSED && ahead_is_refused(runner->session, word->number))
+		return;
 	if (word->kind == LINE_REFUSED && errand && errand->point == point &&
 		errand->phase == PHASE_FORK && word->number == errand->number) {
 		runner_free(take_ptr(&errand->copy));
@@ -459,7 +477,7 @@ static void become_ready(struct errand *errand, struct runner *runner, pid_t pid
 	}
 	session->is_started = true;
 	family_settle(errand->family);
-	errand_answer(errand, session_describe(session, true),
+	errand_answer(errand, session_describe(session, DETAIL_MADE),
 		errand->wants_workspace ? errand->family->cell->workspace.fd : -1);
 }
 
@@ -489,13 +507,15 @@ static void hear_live(struct session *session, const struct line_word *word)
 		end_turn(errand);
 		return;
 	}
+	if (word->kind == LINE_REFUSED && ahead_is_refused(session, word->number))
+		return;
 	if (word->kind == LINE_REFUSED && is_number && errand->pending > 0) {
 		runner_free(take_ptr(&errand->copy));
 		refuse_copy(errand, word);
 		return;
 	}
 	if (word->kind == LINE_DONE && is_number && errand->pending > 0) {
-		take_notes(errand, word);
+		errand_take_notes(errand, word->notes);
 		errand_take_answer(errand);
 		return;
 	}
@@ -508,10 +528,14 @@ static void hear_live(struct session *session, const struct line_word *word)
 
 void errand_hear(struct runner *runner, const struct line_word *word)
 {
-	if (runner->birth)
+	if (runner->is_early)
+		ahead_hear(runner, word);
+	else if (runner->birth)
 		hear_newborn(runner, word);
 	else if (runner->point)
 		hear_point(runner, word);
+	else if (runner->session->live != runner)
+		hear_child(runner);
 	else
 		hear_live(runner->session, word);
 }
@@ -548,6 +572,7 @@ void errand_lose_live(struct session *session, const struct ending *ending)
 		session_end(session, "%s", ending->why);
 		return;
 	}
+	ahead_drop(session);
 	runner_free(take_ptr(&session->live));
 	session->lost_us = 0;
 	if (!is_back_asked) {

@@ -16,6 +16,7 @@
 #include "keeper/sample.h"
 #include "keeper/session.h"
 #include "keeper/watch.h"
+#include "wire/json.h"
 
 enum { ANCESTORS_MAX = 4 };
 
@@ -67,15 +68,21 @@ static void enlist(struct runner *runner)
 		__atomic_store_n(&orders->watched[runner->slot], runner->number, __ATOMIC_RELEASE);
 }
 
+void runner_rest(struct runner *runner)
+{
+	unlist(runner);
+	loop_remove(&runner->family->sessions->loop, &runner->watch);
+}
+
 void runner_free(struct runner *runner)
 {
 	if (!runner)
 		return;
-	unlist(runner); /* its end is no news */
+	runner_rest(runner);
 	runner_signal(runner, SIGKILL);
-	loop_remove(&runner->family->sessions->loop, &runner->watch);
 	own_close(&runner->fd);
 	own_close(&runner->pidfd);
+	json_free(&runner->notes);
 	free(runner);
 }
 
@@ -191,6 +198,8 @@ static void take_end(struct family *family, int32_t number, int status)
 			errand_lose_live(session, &ending);
 			return;
 		}
+		if (ahead_lose(session, number))
+			return;
 		for (struct point *point = session->points; point; point = point->next)
 			if (point->runner && point->runner->number == number) {
 				point_lose(point);

@@ -99,8 +99,9 @@ struct json_object *session_describe_check(const struct session *session)
 	return json;
 }
 
-struct json_object *session_describe(const struct session *session, bool is_whole)
+struct json_object *session_describe(const struct session *session, enum detail detail)
 {
+	bool is_whole = detail == DETAIL_WHOLE;
 	struct json_object *json = json_object_new_object();
 	json_put(json, "name", json_new_string(session->name));
 	json_put(json, "id", json_new_string(session->id));
@@ -120,11 +121,11 @@ struct json_object *session_describe(const struct session *session, bool is_whol
 	json_put(json, "points", list_points(session, is_whole));
 	json_put(json, "running", describe_running(session));
 	json_put(json, "died", NULL);
-	if (!is_whole)
+	if (detail == DETAIL_LIST)
 		return json;
 	json_put(json, "limits", session->limits ? json_tokener_parse(session->limits) : NULL);
 	json_put(json, "guard", session->guard ? json_tokener_parse(session->guard) : NULL);
-	json_put(json, "private_kb", private_kb(session->live));
+	json_put(json, "private_kb", is_whole ? private_kb(session->live) : NULL);
 	json_put(json, "covers", json_new_string(session_memory_names[session->memory]));
 	json_put(json, "family", list_family(session));
 	json_put(

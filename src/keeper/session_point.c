@@ -15,7 +15,10 @@
 #include "keeper/session.h"
 #include "wire/json.h"
 
-enum { COPY_US = 60 * 1000000 };
+enum {
+	COPY_US = 60 * 1000000,
+	GOES_BACK = 4, /* turns after which nobody is expected to go back any more */
+};
 
 struct point *point_find(const struct session *session, const struct session_request *request)
 {
@@ -36,6 +39,8 @@ struct point *point_of(const struct session *session, uint32_t id)
 
 void point_lose(struct point *point)
 {
+	if (point->runner)
+		ahead_drop_spare(point->runner->session, point);
 	runner_free(take_ptr(&point->runner));
 	point->is_lost = true;
 }
@@ -51,6 +56,7 @@ static void drop_files(struct family *family, uint32_t id)
 void point_drop(struct session *session, struct point *point)
 {
 	struct point **at = &session->points;
+	ahead_drop_spare(session, point);
 	while (*at != point)
 		at = &(*at)->next;
 	*at = point->next;
@@ -85,26 +91,53 @@ static void fail(struct errand *errand, const struct err *err)
 	errand->has_failed = true;
 }
 
-/* Asks `original` for a copy of itself. */
-static int ask_copy(struct errand *errand, struct runner *original, bool is_branch, struct err *err)
+/* clang-format off */
+static const char *const copy_words[COPY_KIND_COUNT] = {
+	[COPY_POINT]  = "\"branch\":false",
+	[COPY_BRANCH] = "\"branch\":true",
+	[COPY_AHEAD]  = "\"branch\":false,\"ahead\":true",
+	[COPY_SPARE]  = "\"branch\":false,\"spare\":true,\"like\":",
+};
+/* clang-format on */
+
+struct runner *copy_ask(struct session *session, const struct runner *original, enum copy_kind kind,
+	struct err *err)
 {
-	char text[64];
+	char text[96];
+	char like[16] = "";
 	int ours = -1;
 	auto_fd int theirs = -1;
-	TRY(line_make(&ours, &theirs, err));
-	errand->copy = runner_new(errand->family, ours);
-	if (!errand->copy)
-		return err_set(err, ERR_SYSTEM, "watch the line of a copy");
-	errand->copy->birth = errand;
-	errand->copy->session = errand->session;
-	errand->number = ++errand->session->number;
-	(void)snprintf(text, sizeof(text), "{\"fork\":%" PRIu32 ",\"branch\":%s}", errand->number,
-		is_branch ? "true" : "false");
+	if (line_make(&ours, &theirs, err) < 0)
+		return NULL;
+	struct runner *copy = runner_new(session->family, ours);
+	if (!copy) {
+		(void)err_set(err, ERR_SYSTEM, "watch the line of a copy");
+		return NULL;
+	}
+	copy->session = session;
+	copy->order = ++session->number;
+	if (kind == COPY_SPARE) /* it will do what the live one does, and touch what that touches */
+		(void)snprintf(like, sizeof(like), "%" PRId32, session->live->number);
+	(void)snprintf(text, sizeof(text), "{\"fork\":%" PRIu32 ",%s%s}", copy->order,
+		copy_words[kind], like);
 	int r = line_send(original->fd, text, &theirs, 1);
 	if (r == 0)
-		return 0;
-	runner_free(take_ptr(&errand->copy));
-	return err_sys(err, -r, "ask the session for a copy of itself");
+		return copy;
+	runner_free(copy);
+	(void)err_sys(err, -r, "ask the session for a copy of itself");
+	return NULL;
+}
+
+static int ask_copy(
+	struct errand *errand, const struct runner *original, bool is_branch, struct err *err)
+{
+	errand->copy =
+		copy_ask(errand->session, original, is_branch ? COPY_BRANCH : COPY_POINT, err);
+	if (!errand->copy)
+		return -1;
+	errand->copy->birth = errand;
+	errand->number = errand->copy->order;
+	return 0;
 }
 
 /* Asks a runner with points of its own. */
@@ -145,7 +178,8 @@ void point_begin(struct errand *errand, bool is_branch)
 	errand->phase = PHASE_POINT;
 	errand->id = ++family->last_id;
 	errand->pending = session->memory == MEMORY_NONE ? 1 : 2;
-	if (session->memory == MEMORY_COPY)
+	session->has_pointed = true;
+	if (session->memory == MEMORY_COPY && !ahead_take(errand, is_branch))
 		r = ask_copy(errand, session->live, is_branch, &err);
 	else if (session->memory == MEMORY_OWN)
 		r = ask_own(errand, "point", errand->id, &err);
@@ -257,7 +291,7 @@ static void make_branch(struct errand *errand)
 	branch->number = session->number;
 	branch->executions = session->executions;
 	branch->is_started = true;
-	json_put(json, "session", session_describe(branch, true));
+	json_put(json, "session", session_describe(branch, DETAIL_MADE));
 	json_put(json, "notes", take_list(&errand->notes));
 	errand_answer(errand, json, -1);
 }
@@ -309,6 +343,7 @@ static void are_files_restored(
 	note_files_only(errand);
 	session->base = session->current = errand->point->id;
 	session->is_at_point = true;
+	session->backs = GOES_BACK;
 	json = json_object_new_object();
 	json_put(json, "point", point_describe(errand->point, false));
 	json_put(json, "notes", take_list(&errand->notes));
@@ -332,7 +367,8 @@ void rollback_go_on(struct errand *errand)
 		return;
 	}
 	if (errand->copy) {
-		runner_free(session->live);
+		ahead_drop(session);
+		ahead_retire(session, session->live);
 		session->live = take_ptr(&errand->copy);
 	}
 	errand->phase = PHASE_RESTORE;
@@ -352,12 +388,13 @@ void rollback_begin(struct errand *errand)
 	errand->point = point_of(session, errand->id); /* it may have gone while we waited */
 	if (!errand->point || errand->point->is_lost)
 		r = err_set(&err, ERR_MISSING, "session '%s': the point is gone", session->name);
-	else if (session->memory == MEMORY_COPY)
+	else if (session->memory == MEMORY_COPY && !ahead_take_spare(errand))
 		r = ask_copy(errand, errand->point->runner, false, &err);
 	else if (session->memory == MEMORY_OWN)
 		r = ask_own(errand, "rollback", errand->point->id, &err);
 	if (r < 0)
 		fail(errand, &err);
-	if (r < 0 || session->memory == MEMORY_NONE)
+	bool is_there = errand->copy && !errand->copy->birth;
+	if (r < 0 || is_there || session->memory == MEMORY_NONE)
 		errand_take_answer(errand);
 }
