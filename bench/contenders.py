@@ -216,7 +216,7 @@ def session_rows(_stage, warm, _demand):
                   socket=warm),
         Contender(group, "branch", ["branch", *state, STEP], true, [Bar(0.8)], socket=warm),
         Contender(group, "rollback and turn, one generation after the other",
-                  ["generation", *state, STEP], true, [Bar(1.2)], socket=warm, is_steady=True),
+                  ["generation", *state, STEP], true, socket=warm, is_steady=True),
     ]
     if ask(PYTHON, "-c", DATA) is not None:
         frame = ["python", f"{STATE}; {FRAME}"]

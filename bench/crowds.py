@@ -154,7 +154,7 @@ def points(stage, sizes):
     weights_kb = [point["private_kb"] for point in info["points"]]
     if None in weights_kb:
         return UNREADABLE
-    return {"points": len(weights_kb), "private_kb": round(statistics.mean(weights_kb)),
+    return {"points": len(weights_kb), "private_kb": round(statistics.median(weights_kb)),
             "most_kb": max(weights_kb)}
 
 

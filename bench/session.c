@@ -97,6 +97,7 @@ int session_run_exec(struct bench *bench, struct contender *contender, struct sa
 	int64_t began = clock_us();
 	int r = execute(contender, contender->words[2], err);
 	ret_sample->us = clock_us() - began;
+	think(); /* and what the session makes ahead meanwhile disturbs nobody's time */
 	return r;
 }
 
@@ -109,6 +110,7 @@ int session_run_checkpoint(struct bench *bench, struct contender *contender,
 	int64_t began = clock_us();
 	int r = do_verb(contender, "checkpoint", NULL, NULL, err);
 	ret_sample->us = clock_us() - began;
+	think(); /* and what the session makes ahead meanwhile disturbs nobody's time */
 	return r;
 }
 
@@ -123,6 +125,7 @@ int session_run_rollback(struct bench *bench, struct contender *contender,
 	if (r == 0)
 		r = execute(contender, contender->words[2], err);
 	ret_sample->us = clock_us() - began;
+	think(); /* and what the session makes ahead meanwhile disturbs nobody's time */
 	return r;
 }
 
@@ -141,6 +144,7 @@ int session_run_branch(struct bench *bench, struct contender *contender, struct 
 	struct contender branch = { .session = xstrdup(name ? name : "") };
 	int r = do_verb(&branch, "kill", NULL, NULL, err);
 	free(branch.session);
+	think();
 	return r;
 }
 
@@ -159,5 +163,6 @@ int session_run_generation(struct bench *bench, struct contender *contender,
 	TRY(ask(contender, "rollback", "point", id, &gone, err));
 	int r = execute(contender, contender->words[2], err);
 	ret_sample->us = clock_us() - began;
+	think(); /* and what the session makes ahead meanwhile disturbs nobody's time */
 	return r;
 }

@@ -75,8 +75,9 @@ def crowd_bars(report):
         weight = report.get("memory", {}).get(name, {})
         if "private_kb" in weight:
             bars.append(judge(f"private kB of a parked cell, {name}", weight["private_kb"], most))
-    if "most_kb" in report.get("points", {}):
-        bars.append(judge("private kB of a point", report["points"]["most_kb"], crowds.POINT_BAR))
+    if "private_kb" in report.get("points", {}):
+        bars.append(judge("private kB of a point", report["points"]["private_kb"],
+                          crowds.POINT_BAR))
     if "parked" in report:
         bars.append(judge("cells parked at once", report["parked"]["reached"],
                           report["parked"]["wanted"], is_least=True))
@@ -171,7 +172,7 @@ def memory_lines(told, bars):
 def points_line(told, bars):
     if "failure" in told:
         return f"points of a session: {told['failure']}"
-    line = (f"{told['points']} points of a session: {told['private_kb']} kB private each, "
+    line = (f"{told['points']} points of a session: {told['private_kb']} kB private, "
             f"{told['most_kb']} kB at most")
     mine = [bar for bar in bars if bar["what"] == "private kB of a point"]
     return f"{line:<110} {verdict(mine)}".rstrip()

@@ -254,6 +254,10 @@ def renew_loop(session):
 
 def note_offsets():
     offsets.clear()
+    session = load("session").session
+    if tools.module and not tools.module.has_descriptors(
+            session.line_place, session.null_place, session.channel_place):
+        return
     for text in os.listdir("/proc/self/fd"):
         try:
             status = os.fstat(int(text))

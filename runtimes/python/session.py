@@ -27,7 +27,8 @@ from _json import make_scanner
 
 HIGHEST = 1024
 PACKET_MAX = 4096
-READ_SIZE = 64 << 10
+READ_SIZE = 4 << 10  # what most requests fit into, and no room has to be made for
+READ_MORE = 64 << 10
 DESCRIPTORS = 4  # of a turn: its three streams and its channel
 VALUES_KEPT = 100  # results that have a name: _1, _2, …
 INTERRUPTED = 128 + _signal.SIGINT
@@ -250,11 +251,11 @@ def guarded(step, *args):
 # ---- the channel ---------------------------------------------------------------------------------
 
 
-def read_more():
+def read_more(size=READ_SIZE):
     place = session.channel_place
     while True:
         try:
-            data = os.read(place, READ_SIZE)
+            data = os.read(place, size)
         except BlockingIOError:
             poll = select.poll()
             poll.register(place, select.POLLIN)
@@ -277,7 +278,7 @@ def read_frame():
         have = len(turn.received)
         while have < 4 + size:
             turn.received = b""
-            read_more()
+            read_more(READ_MORE)
             parts.append(turn.received)
             have += len(turn.received)
         turn.received = b"".join(parts)
@@ -386,12 +387,21 @@ def compile_part(nodes, name, is_shown):
     return code
 
 
+def is_statement(source):
+    """Whether a line can only be one: it is not tried as an expression first, which takes long to
+    fail. False where that is not plain to see."""
+    target, equals, value = source.partition("=")
+    if equals and value[:1] != "=" and target.rstrip().rstrip("+-*/%&|^@").rstrip().isidentifier():
+        return True
+    return source.startswith(("import ", "from ", "del ", "def "))
+
+
 def compile_line(source, name):
     """One simple line, without a syntax tree: the tree's classes are pages that a copy of the
     session would have to copy, too. None: it is not that simple, or wrong."""
     if "\n" in source or ";" in source:
         return None
-    for mode in ("eval", "single"):
+    for mode in ("single",) if is_statement(source) else ("eval", "single"):
         try:
             return [(compile(source, name, mode, session.flags, True), mode == "eval")]
         except (SyntaxError, ValueError, OverflowError):

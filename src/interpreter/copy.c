@@ -132,8 +132,7 @@ static bool copy_again(
 		if (take_line(line, take_fd(&fd), call->number) < 0)
 			_exit(1);
 		line->is_branch = call->is_branch;
-		habit_follow();
-		habit_follow_turn();
+		habit_follow_all();
 		return call->is_spare;
 	}
 	if (pid < 0)
@@ -173,7 +172,6 @@ pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, s
 	TRY(thread_note_take(&note, err));
 	if (line->is_ahead)
 		habit_note_own_turn();
-	hooks->before();
 	pid_t pid = clone_sibling(note.tid_at);
 	int saved_errno = errno;
 	if (pid == 0) {
@@ -184,7 +182,6 @@ pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, s
 		hooks->after_in_child();
 		return 0;
 	}
-	hooks->after_in_parent();
 	if (line->is_ahead)
 		habit_follow_turn();
 	return pid < 0 ? err_sys(err, saved_errno, "copy the process") : pid;
@@ -246,7 +243,7 @@ struct dir_entry {
 	char name[];
 };
 
-static bool has_descriptors(const int *own_fds, size_t count)
+bool interpreter_has_descriptors(const int *own_fds, size_t count)
 {
 	_Alignas(struct dir_entry) char entries[4096];
 	auto_fd int dir_fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -265,7 +262,7 @@ static bool has_descriptors(const int *own_fds, size_t count)
 bool interpreter_is_plain(const int *own_fds, size_t count)
 {
 	return !has_threads() && !has_children() && !interpreter_had_children() && !is_timed() &&
-	       !has_descriptors(own_fds, count) && !is_shared();
+	       !interpreter_has_descriptors(own_fds, count) && !is_shared();
 }
 
 /* From Linux 6.11 on; older headers do not have it. */

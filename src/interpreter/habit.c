@@ -63,7 +63,6 @@ static struct stretches guest = { .room = STRETCHES_MAX, .items = guest_items };
 static struct stretches turn = { .room = TURN_STRETCHES, .items = turn_items };
 static unsigned int turn_uses; /* how often that was followed */
 static bool was_copied;        /* before that, pages of our own are no turn's */
-static bool has_followed;      /* since then: they are not all of a turn's */
 
 /* A look at the pages of a process. */
 struct look {
@@ -165,22 +164,24 @@ void habit_note(int proc_fd, pid_t pid)
 		guest.count = 0;
 }
 
-static void follow(const struct stretches *stretches)
+static void follow(const struct stretches *stretches, int advice)
 {
 	for (size_t i = 0; i < stretches->count; i++) {
 		const struct stretch *stretch = &stretches->items[i];
+		if (stretch->advice != advice)
+			continue;
 		/* one that is not there is passed over */
 		/* NOLINTBEGIN(performance-no-int-to-ptr): the kernel tells addresses as numbers */
 		(void)madvise(
 			(void *)stretch->start, stretch->end - stretch->start, stretch->advice);
 		/* NOLINTEND(performance-no-int-to-ptr) */
 	}
-	has_followed = has_followed || stretches->count > 0;
 }
 
 void habit_follow(void)
 {
-	follow(&guest);
+	follow(&guest, MADV_POPULATE_WRITE);
+	follow(&guest, MADV_POPULATE_READ);
 }
 
 /* A turn that is not like others changes nothing. */
@@ -207,16 +208,24 @@ void habit_note_turn(pid_t pid)
 
 void habit_note_own_turn(void)
 {
-	if (was_copied && !has_followed)
+	if (turn_uses >= TURN_USES)
+		turn.count = turn_uses = 0;
+	else if (was_copied && turn.count == 0)
 		note_turn("/proc/self");
-	else if (turn_uses >= TURN_USES)
-		turn.count = 0;
 	was_copied = true;
-	has_followed = false;
 }
 
 void habit_follow_turn(void)
 {
 	turn_uses++;
-	follow(&turn);
+	follow(&turn, MADV_POPULATE_WRITE);
+}
+
+void habit_follow_all(void)
+{
+	follow(&guest, MADV_POPULATE_READ);
+	if (turn.count > 0)
+		habit_follow_turn();
+	else
+		follow(&guest, MADV_POPULATE_WRITE);
 }

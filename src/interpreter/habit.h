@@ -19,5 +19,6 @@ void habit_follow(void);
 void habit_note_own_turn(void);
 void habit_note_turn(pid_t pid);
 
-/* and takes possession of that, afterwards or in a copy. */
+/* and takes possession of that afterwards; in a copy, of all that it will need. */
 void habit_follow_turn(void);
+void habit_follow_all(void);

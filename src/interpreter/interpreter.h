@@ -58,6 +58,7 @@ bool interpreter_had_children(void);
  * children, no timers, no shared memory, and of descriptors none but the standard ones and
  * `own_fds`. A look at the common case that touches no memory of the interpreter. */
 bool interpreter_is_plain(const int *own_fds, size_t count);
+bool interpreter_has_descriptors(const int *own_fds, size_t count); /* others than these */
 
 /* The next mapping from *address on that is shared and writable: 1, and its name, which is empty
  * when it has none; 0: there is none; less: an errno, the kernel cannot tell. `maps_fd` is

@@ -222,6 +222,15 @@ static PyObject *is_plain(PyObject *module, PyObject *args)
 	return PyBool_FromLong(interpreter_is_plain(own_fds, COUNT_OF(own_fds)));
 }
 
+static PyObject *has_descriptors(PyObject *module, PyObject *args)
+{
+	int own_fds[3];
+	(void)module;
+	if (!PyArg_ParseTuple(args, "iii", &own_fds[0], &own_fds[1], &own_fds[2]))
+		return NULL;
+	return PyBool_FromLong(interpreter_has_descriptors(own_fds, COUNT_OF(own_fds)));
+}
+
 /* None when the kernel cannot tell. */
 static PyObject *list_shared(PyObject *module, PyObject *unused)
 {
@@ -268,6 +277,9 @@ static PyMethodDef methods[] = {
 		"is_plain(fd, fd, fd): whether a copy of this process would lack and share "
 		"nothing, but "
 		"for these descriptors" },
+	{ "has_descriptors", has_descriptors, METH_VARARGS,
+		"has_descriptors(fd, fd, fd): whether there are any besides these and the standard "
+		"ones" },
 	{ "had_children", had_children, METH_NOARGS, "had_children() -> bool" },
 	{ "list_shared", list_shared, METH_NOARGS,
 		"list_shared() -> names of mappings that are shared and writable, or None" },

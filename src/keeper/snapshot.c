@@ -450,9 +450,12 @@ static int explain(int r, const char *what, struct err *err)
 
 static int open_points(const struct workspace *workspace, struct err *err)
 {
+	int fd = beneath_open(workspace->fd, POINTS, O_RDONLY | O_DIRECTORY, 0);
+	if (fd >= 0)
+		return fd;
 	if (mkdirat(workspace->fd, POINTS, 0700) < 0 && errno != EEXIST)
 		return explain(-errno, "make room for points", err);
-	int fd = beneath_open(workspace->fd, POINTS, O_RDONLY | O_DIRECTORY, 0);
+	fd = beneath_open(workspace->fd, POINTS, O_RDONLY | O_DIRECTORY, 0);
 	return fd < 0 ? explain(fd, "open the points", err) : fd;
 }
 

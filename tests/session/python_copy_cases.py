@@ -22,10 +22,11 @@ def without_module(person):
     return place
 
 
-def roll_back(live, point):
+def roll_back(live, point, **members):
     """The live one ends, the point stays."""
+    copy = point.fork(**members)
     live.end_process()
-    return point.fork()
+    return copy
 
 
 # ---- a copy is exact -----------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def exact(person):
         for number in range(rounds):
             for _ in range(chance.randrange(1, 8)):
                 live.run(any_statement(chance))
-            point, files = live.fork(), read_files(person.dir)
+            point, files = live.fork(ahead=chance.random() < 0.5), read_files(person.dir)
             before = point.fork()
             wanted = before.run(LOOK)
             equal(wanted.code, 0, f"a look ({wanted.err.decode()})")
@@ -309,7 +310,7 @@ def exact(person):
             for statement in done:
                 live.run(statement)
             write_files(person.dir, files)
-            live = roll_back(live, point)
+            live = roll_back(live, point, spare=chance.random() < 0.5, like=live.pid)
             after = live.fork()
             equal(after.run(LOOK).out, wanted.out, f"state after {done} (SEED={seed}, round {number})")
             after.end_process()

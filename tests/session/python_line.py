@@ -168,12 +168,12 @@ class Line:
             raise Failure(f"not one answer: {turn}")
         return turn.events[0]
 
-    def fork(self, is_branch=False):
+    def fork(self, is_branch=False, **members):
         """A line to the copy; its notes are line.notes. Failure when it is refused."""
         self.number += 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self.send({"fork": self.number, "branch": is_branch}, [theirs.fileno()])
+        self.send({"fork": self.number, "branch": is_branch, **members}, [theirs.fileno()])
         theirs.close()
         ours.settimeout(HUNG_AFTER)
         data, ancillary, _, _ = ours.recvmsg(4096, socket.CMSG_SPACE(12))

@@ -24,7 +24,7 @@ def remembers(person):
         equal((result["stdout"], result["stderr"]), ("out\n", "err\n"), "its streams")
         equal((result.meta["session"], result.meta["execution_count"]), ("a", 4), "meta")
         check(result.meta["isolation"]["seccomp"], "no seccomp in", result.meta["isolation"])
-        equal(sessions.verb("info", session="a")["executions"], 4, "executions")
+        wait_until(lambda: sessions.verb("info", session="a")["executions"] == 4, "4 executions")
 
 
 @claim("an error in a turn is analysed as one of a run is, and costs the session nothing")
