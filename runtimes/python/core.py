@@ -149,12 +149,15 @@ def receive():
             data += more
     except OSError:
         return None
-    return quietly(from_json, data[4:].decode())
+    text = data[4:].decode()
+    return from_json(text) if "scan" in parts else quietly(from_json, text)
 
 
 def from_json(text):
-    from _json import make_scanner
-    return make_scanner(reading)(text, 0)[0]
+    if "scan" not in parts:
+        from _json import make_scanner
+        parts["scan"] = make_scanner(reading)
+    return parts["scan"](text, 0)[0]
 
 
 class reading:

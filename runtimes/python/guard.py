@@ -7,7 +7,7 @@ lets through what is on its lists, and strict.py holds the program to them while
 
 Most programs of `standard` have nothing to report, and that can be told from the code the compiler
 made: every name it uses is in there. Only when one of them is a reason to look closer is the syntax
-tree walked (rules.py). The verdict is said before anything of the program has run, and so by nobody
+tree walked (rules.py). The same holds for `strict`, with more reasons (strict.py). The verdict is said before anything of the program has run, and so by nobody
 but us.
 
 `load`, `send`, `flush`, `is_heard` and `quietly` come from core.py.
@@ -155,6 +155,8 @@ def look(source, code, path):
     """Says what there is to say about a program that was compiled, and ends here if it must not run.
     The code to run: in `strict` not the one that was given."""
     is_strict = policy.get("profile") == "strict"
+    if is_strict and quietly(load, "strict").is_plain(code):
+        return code
     findings = None if is_strict else look_briefly(code)
     if findings is None:
         rules = quietly(load, "rules")
@@ -177,9 +179,11 @@ def look(source, code, path):
 
 def rehearse():
     """The first syntax tree of an interpreter makes all of its classes."""
-    tree = parse(b"import math\nprint('{}'.format(math.pi))\n", "<rehearsal>")
+    source = b"import math\nprint('{}'.format(math.pi))\n"
+    tree = parse(source, "<rehearsal>")
     load("rules").analyse(tree, True, policy)
     compile(load("strict").rewrite(tree), "<rehearsal>", "exec", 0, True)
+    load("strict").rehearse()
 
 
 def refuse_unseen():

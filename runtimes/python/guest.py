@@ -245,6 +245,7 @@ def prepare(core, module, cold, names):
         os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
     sys.meta_path.insert(0, finder)
     shelf.fill(names, PARTS, module.is_forking)
+    core["from_json"]("{}")
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)
     for name in FORGET.keys() & sys.modules.keys():
@@ -275,6 +276,7 @@ def prepare(core, module, cold, names):
         del sys.path_importer_cache[entry]
     sys.path_importer_cache[PROGRAM] = sys.path_importer_cache.pop(sys.argv[0], None)
     shelf.close(modules, names)
+    load("strict").prepare(shelf)
     for name, owner in template.fresh.items():
         if name in shelf.modules:
             shelf.effects.setdefault(name, []).append((FRESH[name], (owner,), {}))

@@ -791,6 +791,7 @@ def take_guard(text):
         return
     session.strict = load("strict")
     session.flags = 0  # awaiting takes a loop, and that a socket
+    session.strict.state.builtins = None  # input() is ours here
     session.strict.equip(session.main)
     session.builtins = session.main.__dict__["__builtins__"]
     for part in ("values", "copies", "questions"):

@@ -18,6 +18,7 @@ None of it is the wall. That is the cell.
 import _ast
 import builtins
 import sys
+from opcode import opmap
 
 guard = load("guard")
 rules = load("rules")
@@ -68,6 +69,7 @@ TOLD_MAX = 16
 
 class state:
     modules = None
+    builtins = None  # the program's, as far as they were made before there was one
     told = 0  # refusals that were said
     importing = 0  # a module of the list is being loaded
     is_looking = False  # the audit hook asks who it was
@@ -79,6 +81,107 @@ def blocked(kind, what, error):
         state.told += 1
         send(load("values").to_json({"event": "refused", "kind": kind, "name": str(what)[:200]}))
     return error("Security policy blocked %s: %s" % (kind, what))
+
+
+# ---- the short road ------------------------------------------------------------------------------
+
+# Names that are a reason to look at the syntax tree. What is not among them needs no other lookup.
+HOLDERS = frozenset(("__builtins__", "__loader__", "__spec__"))  # as the name of anything
+TELLING = FORBIDDEN | REWRITTEN | HOLDERS | {"__import__", "open", "open_code", "FileIO", "fdopen"}
+BARE = rules.RESTRICTED - TELLING  # only where they are no attributes: re.compile is another
+BY_TEXT = frozenset((*rules.BY_NAME, "attrgetter", "methodcaller"))
+IMPORT_NAME, LOAD_CONST, EXTENDED_ARG = opmap["IMPORT_NAME"], opmap["LOAD_CONST"], opmap["EXTENDED_ARG"]
+STORES = tuple(opmap[name] for name in ("STORE_NAME", "STORE_GLOBAL", "STORE_ATTR"))
+STORE_FAST = opmap["STORE_FAST"]
+LOAD_NAME, LOAD_GLOBAL = opmap["LOAD_NAME"], opmap["LOAD_GLOBAL"]
+GLOBAL_SHIFT = int(sys.version_info >= (3, 11))  # its lowest bit has another meaning since then
+MATCH_CLASS = opmap.get("MATCH_CLASS", -1)  # -1: there are no patterns
+
+
+def is_plain(code):
+    """Whether nothing in a compiled program is a reason to look at its syntax tree: every name it uses
+    is in the code. What the compiler left out, because it can never run, is not looked at."""
+    block, allow = guard.policy.get("block", ()), guard.policy.get("allow", ())
+    if any("." in name for name in block):
+        return False  # `from a import b` may mean a.b
+    codes, texts, privates, has_lookup = [code], [], set(), False
+    for code in codes:
+        names = code.co_names
+        if not TELLING.isdisjoint(names) or not HOLDERS.isdisjoint(
+                code.co_varnames + code.co_cellvars):
+            return False
+        instructions = code.co_code[::2]
+        if MATCH_CLASS in instructions or IMPORT_NAME in instructions and not imports_plainly(
+                code, instructions, allow, block):
+            return False
+        if not BARE.isdisjoint(names) and not BARE.isdisjoint(loaded(code, instructions)):
+            return False
+        has_lookup = has_lookup or not BY_TEXT.isdisjoint(names)
+        privates.update([name for name in names if name[0] == "_" and rules.is_private(name)])
+        for const in code.co_consts:
+            kind = type(const)
+            if kind is str:
+                texts.append(const)
+            elif kind is type(code):
+                codes.append(const)
+            elif kind is tuple and any(type(item) is str and item[:1] == "_" for item in const):
+                return False  # of `from a import _b`, or of a pattern
+    if privates and not privates <= stored(codes):
+        return False
+    return not has_lookup or not any(map(is_telling, texts))
+
+
+def is_telling(text):
+    """Whether a lookup by this text, or a part of it, is to be seen before the program runs."""
+    return "__" in text or any(part in TELLING or part in BARE or rules.is_private(part)
+                               for part in text.split("."))
+
+
+def imports_plainly(code, instructions, allow, block):
+    """Whether all it imports is on the list."""
+    text, at = code.co_code, instructions.find(IMPORT_NAME)
+    while at >= 0:
+        if at < 2 or instructions[at - 1] != LOAD_CONST or instructions[at - 2] != LOAD_CONST or \
+                at > 2 and instructions[at - 3] == EXTENDED_ARG:
+            return False  # numbers past 255, which take more instructions
+        module = code.co_names[text[2 * at + 1]]
+        if code.co_consts[text[2 * at - 3]] != 0 or rules.matches(module, block) or \
+                not rules.is_listed(module, allow):
+            return False
+        at = instructions.find(IMPORT_NAME, at + 1)
+    return True
+
+
+def numbers(code, instructions, instruction):
+    """What follows each of these instructions."""
+    text, at = code.co_code, instructions.find(instruction)
+    while at >= 0:
+        number = text[2 * at + 1]
+        if at > 0 and instructions[at - 1] == EXTENDED_ARG:
+            number |= text[2 * at - 1] << 8
+        yield number
+        at = instructions.find(instruction, at + 1)
+
+
+def loaded(code, instructions):
+    """The names that are looked up, where they are no attributes."""
+    names = code.co_names
+    if len(names) > 1 << 15:
+        return names  # numbers of three bytes
+    found = {names[number] for number in numbers(code, instructions, LOAD_NAME)}
+    return found | {names[number >> GLOBAL_SHIFT] for number in numbers(code, instructions, LOAD_GLOBAL)}
+
+
+def stored(codes):
+    """The names that the program gives a value."""
+    found = set()
+    for code in codes:
+        instructions = code.co_code[::2]
+        for instruction in (*STORES, STORE_FAST):
+            names = code.co_varnames if instruction == STORE_FAST else code.co_names
+            found.update([names[number] for number in numbers(code, instructions, instruction)
+                          if number < len(names)])
+    return found
 
 
 # ---- the syntax tree -----------------------------------------------------------------------------
@@ -330,12 +433,75 @@ def is_foreign(module, value):
     return home.partition(".")[0].strip("_") not in (module.partition(".")[0].strip("_"), "builtins")
 
 
+def shelved(name):
+    """A module that a template has and nobody asked for yet."""
+    shelf = load.__globals__["parts"].get("shelf")
+    return shelf.modules.get(name) if shelf else None
+
+
+def public_parts(name, real):
+    """What a program may have of a module: the names that lead nowhere, and those of modules in it."""
+    listed = real.get("__all__", ())
+    public = {key for key in real if not key.startswith("_")} | set(listed)
+    public &= ONLY.get(name, public)
+    plain, inner = {}, []
+    for key in public - WITHOUT.get(name, set()):
+        value = real.get(key)
+        if isinstance(value, type(sys)):
+            inner.append(key)
+        elif key in listed or not is_foreign(name, value):
+            plain[key] = INSTEAD.get((name, key), value)
+    return plain, inner
+
+
+def refusal(module, real):
+    """What a program hears that asks for more than it was given."""
+    has = real.__contains__
+
+    def __getattr__(name):
+        if has(name) and not name.startswith("__"):
+            raise blocked("attribute", "%s.%s" % (module, name), AttributeError)
+        raise AttributeError("module %r has no attribute %r" % (module, name))
+    return __getattr__
+
+
+def fill(facade, name, real, plain, inner):
+    facade.__dict__.update(plain)
+    facade.__dict__.update(inner)
+    if "__all__" in real:
+        facade.__dict__["__all__"] = [key for key in real["__all__"] if key in facade.__dict__]
+    facade.__dict__["__getattr__"] = refusal(name, real)
+
+
+ready = {}  # facades that were made before there was a program, for the list as it is
+
+
+def prepare(shelf):
+    """In a template: of the modules on the list that it has."""
+    for name in rules.LISTED - {"sys"}:
+        make_ready(name, shelf)
+
+
+def make_ready(name, shelf):
+    module = shelf.modules.get(name) or sys.modules.get(name)
+    if name in ready or module is None:
+        return ready.get(name)
+    facade = ready[name] = type(sys)(name, module.__doc__)
+    inner = {}
+    for whole in shelf.all_for(name):  # what importing it brings, not what others have brought
+        package, _, key = whole.rpartition(".")
+        if package == name and not key.startswith("_") and shelf.holders.get(whole, ("", None))[1]:
+            inner[key] = make_ready(whole, shelf)
+    fill(facade, name, module.__dict__, public_parts(name, module.__dict__)[0], inner)
+    return facade
+
+
 class Modules:
     """The facades of one program."""
 
     def __init__(self, allow, block, evaluators):
         self.allow, self.block = frozenset(allow), frozenset(block)
-        self.facades = {}
+        self.facades = {} if allow or block else dict(ready)
         self.real_import = builtins.__import__
         self.eval, self.exec = evaluators
 
@@ -350,40 +516,20 @@ class Modules:
         facade = self.facades.get(name)
         if facade is None:
             facade = self.facades[name] = type(sys)(name, sys.modules[name].__doc__)
-            facade.__dict__.update(self.contents(name))
-            facade.__dict__["__getattr__"] = self.refusal(name)
+            real = sys.modules[name].__dict__
+            plain, inner = public_parts(name, real)
+            if name == "sys":
+                plain.update({key: Stream(key) for key in ("stdin", "stdout", "stderr")})
+                plain["argv"] = list(sys.argv)
+            fill(facade, name, real, plain, self.inner_facades(name, real, inner))
         return facade
 
-    def refusal(self, module):
-        """What a program hears that asks for more than it was given."""
-        has = sys.modules[module].__dict__.__contains__
-
-        def __getattr__(name):
-            if has(name) and not name.startswith("__"):
-                raise blocked("attribute", "%s.%s" % (module, name), AttributeError)
-            raise AttributeError("module %r has no attribute %r" % (module, name))
-        return __getattr__
-
-    def contents(self, name):
-        real = sys.modules[name].__dict__
-        public = {key for key in real if not key.startswith("_")} | set(real.get("__all__", ()))
-        public &= ONLY.get(name, public)
+    def inner_facades(self, name, real, keys):
         made = {}
-        for key in public - WITHOUT.get(name, set()):
-            value = real.get(key)
-            if key not in real.get("__all__", ()) and is_foreign(name, value):
-                continue
-            if isinstance(value, type(sys)):
-                whole = "%s.%s" % (name, key)
-                if sys.modules.get(whole) is value and self.may_import(whole):
-                    made[key] = self.facade(whole)
-                continue
-            made[key] = INSTEAD.get((name, key), value)
-        if name == "sys":
-            made.update({key: Stream(key) for key in ("stdin", "stdout", "stderr")})
-            made["argv"] = list(sys.argv)
-        if "__all__" in real:
-            made["__all__"] = [key for key in real["__all__"] if key in made]
+        for key in keys:
+            whole = "%s.%s" % (name, key)
+            if sys.modules.get(whole) is real[key] and self.may_import(whole):
+                made[key] = self.facade(whole)
         return made
 
     def load(self, name):
@@ -400,11 +546,14 @@ class Modules:
 
     def tame_library(self):
         """What these evaluate is made of the program's text."""
-        state.importing += 1
-        try:
-            self.real_import("typing").eval = self.eval
-        finally:
-            state.importing -= 1
+        typing = sys.modules.get("typing") or shelved("typing")
+        if typing is None:
+            state.importing += 1
+            try:
+                typing = self.real_import("typing")
+            finally:
+                state.importing -= 1
+        typing.eval = self.eval
         if "dataclasses" in sys.modules:
             sys.modules["dataclasses"].exec = self.exec
 
@@ -480,11 +629,16 @@ def refuse(name):
     return refused
 
 
-def make_builtins(modules, lookups):
+def make_plain_builtins():
+    """All but what imports."""
     made = {name: value for name, value in builtins.__dict__.items()
             if name not in ("__loader__", "__spec__")}
     made.update({name: refuse(name) for name in rules.RESTRICTED if name in made})
     made.update(lookups)
+    return made
+
+
+def make_builtins(modules, made):
     import_ = modules.import_
 
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
@@ -611,13 +765,35 @@ def make_evaluators(main):
     return eval, exec
 
 
+REHEARSED = b"""
+import math
+class A:
+    _b = 1
+    def c(self):
+        return self._b
+print(getattr(A(), 'c')(), math.pi)
+"""
+
+
+def rehearse():
+    """Until the interpreter has learnt what is looked up where: a guest need not copy the pages."""
+    code = compile(REHEARSED, "<rehearsal>", "exec", 0, True)
+    for _ in range(20):
+        is_plain(code)
+        equip(type(sys)("__main__"))
+    state.modules = None
+    state.builtins = make_plain_builtins()
+
+
 def equip(main):
     """The program's module has what the lists allow. Before its function is made, which looks where
     its builtins are only then."""
     policy = guard.policy
-    lookups.update(make_lookups())
+    if not lookups:
+        lookups.update(make_lookups())
     state.modules = Modules(policy.get("allow", ()), policy.get("block", ()), make_evaluators(main))
-    main.__dict__["__builtins__"] = make_builtins(state.modules, lookups)
+    made = make_plain_builtins() if state.builtins is None else dict(state.builtins)
+    main.__dict__["__builtins__"] = make_builtins(state.modules, made)
     main.__dict__["__loader__"] = None
 
 

@@ -49,6 +49,8 @@ int guard_policy_read(struct json_object *json, struct spec *spec, struct err *e
 	rename_key(json, "allow", fields, "allow_modules");
 	rename_key(json, "block", fields, "block_modules");
 	const char *text = json_object_to_json_string(fields);
+	strings_done(&spec->allow_modules); /* lists would be added to */
+	strings_done(&spec->block_modules);
 	return spec_from_json(spec, text, strlen(text), err);
 }
 

@@ -4,6 +4,7 @@
     batch.py reports             both reports of each program, in `standard` and in `strict`
     batch.py fuzz FIRST COUNT    so many mutated programs
 """
+import ast
 import json
 import random
 import re
@@ -32,6 +33,7 @@ PIECES = ["__import__('os')", "().__class__", "import os", "from os import *", "
 NAME = re.compile(r"\b[a-z_]\w*\b")
 NAMES = ["os", "eval", "getattr", "__globals__", "_x", "open", "__import__", "self", "format", "math", "subprocess",
          "__builtins__", "importlib", "a", "f_globals", "__class__", "str", "{0.__class__}", "é"]
+FUTURE_ANNOTATIONS = 0x1000000  # of a code's flags
 short = [item for item in programs if len(item[1]) < 600]
 
 
@@ -39,7 +41,9 @@ def reports():
     made = []
     for _name, text in programs:
         tree = guard.parse(text, "x")
-        made.append((rules.analyse(tree, False, {})[0], rules.analyse(tree, True, {})[0]))
+        code = compile(text, "x", "exec", 0, True)
+        made.append((rules.analyse(tree, False, {})[0], rules.analyse(tree, True, {})[0],
+                     strict.is_plain(code)))
     return made
 
 
@@ -115,7 +119,12 @@ def one(source):
         if found != wanted - dropped:
             return "the short road found %s, the long one %s" % (found, wanted)
     if not any(item["severity"] == "block" for item in held):
-        strict.rewrite(tree, "x")
+        compile(strict.rewrite(tree), "x", "exec", 0, True)
+    elif strict.is_plain(code):
+        wrong = [item for item in held if item["severity"] == "block"
+                 and item["line"] in compiled_lines(code) - annotated_lines(tree)]
+        if wrong and not code.co_flags & FUTURE_ANNOTATIONS:
+            return "strict is content with the code, and not with the tree: %s" % wrong[:2]
     return None
 
 
@@ -124,6 +133,12 @@ told = []
 
 def key_of(item):
     return item["rule"], item["line"], item.get("module")
+
+
+def annotated_lines(tree):
+    """Where something stands that no code is made of: what a local variable is said to be."""
+    return {line for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)
+            for line in range(node.lineno, node.end_lineno + 1)}
 
 
 def compiled_lines(code):
