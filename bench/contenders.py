@@ -19,11 +19,13 @@ STEP = "x += 1"
 
 @dataclasses.dataclass
 class Bar:
-    """The most that a ratio may be: of a quantile to the median of another contender."""
+    """The most that a ratio may be, of a quantile to the median of another contender; or their
+    difference, in microseconds."""
 
     limit: float
     quantile: str = "p50"
     against: str = None  # None: what the contender is compared with anyway
+    is_difference: bool = False
 
 
 @dataclasses.dataclass
@@ -231,8 +233,36 @@ def session_rows(_stage, warm, _demand):
     return rows
 
 
+def guard_rows(stage, warm, _demand):
+    """What it takes to look at 200 lines before they run, and to hold them to the lists."""
+    group, against = "guard", "guard: trusted, 200 lines"
+    path = stage.work / "lines.py"
+    path.write_text(lines_of_python(200))
+    rows = []
+    for profile in ("trusted", "standard", "strict"):
+        bars = [] if profile == "trusted" else [Bar(1000, is_difference=True)]
+        rows.append(Contender(group, f"{profile}, 200 lines",
+                              ["spawn", hotcell(), "run", "--profile", profile, str(path)], against,
+                              bars, socket=warm))
+    return rows
+
+
+def lines_of_python(count):
+    """Functions and classes that import, compute and print, as programs do."""
+    lines = ["import json, math, re", "from collections import Counter", ""]
+    for number in range((count - len(lines) - 1) // 10):
+        lines += [f"class Item{number}:", "    def __init__(self, size):", "        self._size = size",
+                  f"    def area(self, factor={number}):",
+                  "        return math.floor(self._size * factor + 0.5)",
+                  f"def describe{number}(items):", "    sizes = [item.area() for item in items]",
+                  "    names = Counter(re.sub('a', 'b', str(size)) for size in sizes)",
+                  "    return json.dumps({'sizes': sizes, 'count': len(names)})", ""]
+    lines += ["# nothing"] * (count - len(lines) - 1)
+    return "\n".join([*lines, "print(describe0([Item0(1), Item0(2)]))", ""])
+
+
 GROUPS = {"static": static_rows, "python": python_rows, "data": data_rows, "node": node_rows,
-          "go": go_rows, "bash": shell_rows, "session": session_rows}
+          "go": go_rows, "bash": shell_rows, "session": session_rows, "guard": guard_rows}
 
 
 def is_there(row):

@@ -31,7 +31,10 @@ def bars_of(row, found):
     for bar in row.bars:
         against = bar.against or row.against
         ratio = ratio_of(found, row.name, against, bar.quantile)
-        if ratio is not None:
+        if ratio is not None and bar.is_difference:
+            more = found[row.name].value(bar.quantile) - found[against].value("p50")
+            bars.append(judge(f"{row.name}, {bar.quantile}, µs more than {against}", more, bar.limit))
+        elif ratio is not None:
             bars.append(judge(f"{row.name}, {bar.quantile}, to {against}", ratio, bar.limit))
     if row.is_steady and found.get(row.name) and len(found[row.name].samples) >= STEADY_LEAST:
         bars.append(judge(f"{row.name}, the last quarter to the first",
