@@ -127,7 +127,7 @@ static int files(struct repl *repl, const struct magic *magic, struct err *err)
 	auto_buf struct buf text = { 0 };
 	(void)magic;
 	buf_init(&text, TEXT_MAX);
-	TRY(session_files(repl->session, &listing, err));
+	TRY(session_files(NULL, repl->session, &listing, err));
 	session_files_put(&text, listing, &repl->term, (int64_t)time(NULL));
 	print_text(&text);
 	return 0;

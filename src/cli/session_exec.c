@@ -102,6 +102,7 @@ static const struct cli_option exec_options[] = {
 static const char exec_examples[] = "  hotcell session exec work -c 'x = 6'\n"
 				    "  hotcell session exec work -c 'x * 7'\n"
 				    "  hotcell session exec --json -t 5 work step.py\n"
+				    "  hotcell session exec --out 'plots/*.png:.' work plot.py\n"
 				    "  echo 'print(x)' | hotcell session exec work -\n";
 
 struct exec_line {
@@ -126,7 +127,8 @@ static int take_exec(void *context, const char *flag, const char *value, struct 
 
 bool session_exec_takes(const struct field *field)
 {
-	static const char *const flags[] = { "code", "timeout", "max-output", "stdin", "env" };
+	static const char *const flags[] = { "code", "timeout", "max-output", "stdin", "env",
+		"out" };
 	for (size_t i = 0; i < COUNT_OF(flags); i++) {
 		if (strcmp(field->flag, flags[i]) == 0)
 			return true;
@@ -184,6 +186,7 @@ static int take_turn(
 		.reloads = line->reloads,
 		.env = line->spec.env.count > 0 ? &line->spec.env : NULL,
 		.stdin_path = line->spec.stdin_path,
+		.outs = &line->spec.outs,
 		.interrupt_fd = interrupt_fd,
 		.spec = &spec };
 	spec_init(&spec);

@@ -67,3 +67,8 @@ bool session_takes(const struct field *field);
 int session_run_new(const struct command *command, int argc, char **argv);
 int session_run_exec(const struct command *command, int argc, char **argv);
 bool session_exec_takes(const struct field *field);
+
+/* And three about its files. */
+int session_run_files(const struct command *command, int argc, char **argv);
+int session_run_put(const struct command *command, int argc, char **argv);
+int session_run_get(const struct command *command, int argc, char **argv);

@@ -207,8 +207,6 @@ struct turn_wish {
 	int (*granted)(void *context, const char *words, size_t len, struct err *err);
 	/* It is not, before its code was looked at; `words` say what for. Fills *err. */
 	void (*unchecked)(void *context, const char *words, size_t len, struct err *err);
-	/* While the turn is ours: a look at the session's files. NULL: nobody looks. */
-	void (*look)(void *context, int workspace_fd);
 	void *context;
 };
 
@@ -225,6 +223,33 @@ struct turn_end {
 /* Takes one turn: like keeper_run(), but the cell lives on. -1: nothing was run. */
 int keeper_take_turn(const struct turn_wish *wish, const struct task *task,
 	struct turn_end *ret_end, struct result *result, struct err *err);
+
+/* ---- files of a session, for whoever has its workspace ------------------------------------------
+ *
+ * A path is below /home/user. Nothing there is trusted: it is shaped by code that may run
+ * meanwhile. So no link is followed and nothing but a plain file is opened. ERR_MISSING: there is
+ * none; ERR_INVALID: it is none that could be had.
+ */
+
+/* The path as it is used here (owned by the caller): relative, without "." and "..". */
+int home_path(const char *given, char **ret_path, struct err *err);
+
+/* For reading. */
+int home_open(int workspace_fd, const char *path, int *ret_fd, struct err *err);
+
+/* A new file that has no name yet, for writing; and its name, in one step in place of what had it.
+ * Directories are made. */
+int home_create(int workspace_fd, int *ret_fd, struct err *err);
+int home_name(int workspace_fd, int fd, const char *path, struct err *err);
+
+/* Why a file could not be written. Returns -1. */
+int home_refuse_write(int sys, const char *path, struct err *err);
+
+/* A file, a link, or a directory that is empty. */
+int home_remove(int workspace_fd, const char *path, struct err *err);
+
+/* What --out asks for, of a session whose code may run: as after a run. */
+int home_collect(int workspace_fd, const struct spec *spec, struct result *result, struct err *err);
 
 /* What is in the home of a workspace:
  * {"files":[{"path","kind","size","modified"},…],"count","bytes"}, the caller's. Of very many files

@@ -26,6 +26,7 @@ const char *const session_verb_names[SESSION_VERB_COUNT + 1] = {
 	[VERB_ROLLBACK]   = "rollback",
 	[VERB_UNDO]       = "undo",
 	[VERB_FORK]       = "fork",
+	[VERB_FILES]      = "files",
 };
 
 const char *const session_memory_names[SESSION_MEMORY_COUNT + 1] = {
@@ -252,7 +253,8 @@ static int check(const struct session_request *request, struct err *err)
 		[VERB_CHECKPOINT] = true,
 		[VERB_ROLLBACK] = true,
 		[VERB_UNDO] = true,
-		[VERB_FORK] = true };
+		[VERB_FORK] = true,
+		[VERB_FILES] = true };
 	if (request->verb == VERB_NONE)
 		return err_set(err, ERR_INVALID, "request: 'verb' is missing");
 	if (needs_session[request->verb] && !request->session[0])

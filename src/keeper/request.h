@@ -22,6 +22,7 @@ enum session_verb {
 	VERB_ROLLBACK,
 	VERB_UNDO,
 	VERB_FORK,
+	VERB_FILES,
 	SESSION_VERB_COUNT,
 };
 

@@ -143,6 +143,7 @@ enum errand_kind {
 	ERRAND_CHECKPOINT,
 	ERRAND_ROLLBACK,
 	ERRAND_BRANCH,
+	ERRAND_FILES, /* a client reaches for its files, which are in place meanwhile */
 };
 
 enum errand_phase {
@@ -248,7 +249,8 @@ void session_use(struct session *session);
 void sessions_due(struct sessions *sessions, int64_t at_us);
 
 /* session_caller.c */
-void caller_tell(struct caller *caller, struct json_object *answer, int fd); /* takes answer */
+void caller_tell(struct caller *caller, struct json_object *answer, int fd);  /* takes answer */
+void caller_tell_files(struct caller *caller, const struct session *session); /* where they are */
 void caller_refuse(struct caller *caller, const struct err *err);
 void caller_drop(struct caller *caller);
 pid_t caller_pid(const struct caller *caller);

@@ -33,6 +33,13 @@ void caller_tell(struct caller *caller, struct json_object *answer, int fd)
 	(void)loan_send(caller->fd, LOAN_SESSION, 0, text, len, &fd, fd >= 0 ? 1 : 0);
 }
 
+void caller_tell_files(struct caller *caller, const struct session *session)
+{
+	struct json_object *json = json_object_new_object();
+	json_put(json, "files", json_new_string(session->name));
+	caller_tell(caller, json, session->family->cell->workspace.fd);
+}
+
 void caller_refuse(struct caller *caller, const struct err *err)
 {
 	(void)loan_send(caller->fd, LOAN_REFUSED, (uint32_t)err->code, err->text, strlen(err->text),
@@ -290,6 +297,21 @@ static int branch(struct caller *caller, const struct session_request *request,
 	return errand_submit(errand, request->waits, false, err);
 }
 
+/* Files of a session without branches are always in place, also while code runs. */
+static int lend_files(struct caller *caller, const struct session_request *request,
+	struct session *session, struct err *err)
+{
+	const struct family *family = session->family;
+	bool is_alone = family->members == session && !session->sibling;
+	if (is_alone && session->is_started) {
+		session_use(session);
+		caller_tell_files(caller, session);
+		return 0;
+	}
+	struct errand *errand = errand_new(ERRAND_FILES, session, caller);
+	return errand_submit(errand, request->waits, false, err);
+}
+
 static int answer(struct caller *caller, const struct session_request *request,
 	struct loan_message *message, struct err *err)
 {
@@ -329,6 +351,8 @@ static int answer(struct caller *caller, const struct session_request *request,
 		return roll_back(caller, request, session, err);
 	case VERB_FORK:
 		return branch(caller, request, session, err);
+	case VERB_FILES:
+		return lend_files(caller, request, session, err);
 	default:
 		return err_set(err, ERR_INVALID, "request: this verb is not served");
 	}

@@ -18,6 +18,7 @@
 enum {
 	START_US = 30 * 1000000, /* a runner must be ready within this */
 	COPY_US = 60 * 1000000,  /* and have copied itself within this */
+	FILES_US = 10 * 1000000, /* who reaches for files must be done within this */
 	GRACE_US = 2 * 1000000,  /* what code has to come back after it was interrupted */
 	LOOK_US = 2000,          /* a runner takes a turn within a few of these */
 	HANG_UP_US = 50000,      /* a client may hang up a moment before its turn is over */
@@ -168,6 +169,21 @@ static void tell_death(struct errand *errand, const struct ending *ending, const
 	leave_caller(errand);
 }
 
+/* ---- files --------------------------------------------------------------------------------------
+ */
+
+/* Until the client hangs up. */
+static void lend_files(struct errand *errand)
+{
+	if (!errand->caller) {
+		finish(errand);
+		return;
+	}
+	errand->phase = PHASE_RUN;
+	errand_set_deadline(errand, clock_us() + FILES_US);
+	caller_tell_files(errand->caller, errand->session);
+}
+
 /* ---- beginning --------------------------------------------------------------------------------
  */
 
@@ -188,6 +204,9 @@ static void begin_main(struct errand *errand)
 		return;
 	case ERRAND_ROLLBACK:
 		rollback_begin(errand);
+		return;
+	case ERRAND_FILES:
+		lend_files(errand);
 		return;
 	default:
 		return;
@@ -602,6 +621,8 @@ void errand_forget_caller(struct errand *errand)
 	}
 	if (errand->kind == ERRAND_START) {
 		session_end(errand->session, "nobody waited for it");
+	} else if (errand->kind == ERRAND_FILES && errand->phase == PHASE_RUN) {
+		finish(errand);
 	} else if (errand->kind == ERRAND_TURN && errand->phase == PHASE_RUN) {
 		family_watch_calls(family, true); /* nobody else answers them now */
 		errand->interrupt_us = now_us + HANG_UP_US;
@@ -627,6 +648,8 @@ void errand_tick(struct errand *errand, int64_t now_us)
 	errand->kill_us = 0;
 	if (errand->kind == ERRAND_START)
 		session_end(session, "it was not ready within %d s", START_US / 1000000);
+	else if (errand->kind == ERRAND_FILES && errand->phase == PHASE_RUN)
+		finish(errand);
 	else if (errand->is_copy_lost)
 		fail_copy(errand, "the copy ended");
 	else if (errand->phase == PHASE_RUN)

@@ -213,8 +213,6 @@ static int run(struct cell *cell, const struct turn_wish *wish, struct err *err)
 	turn_say(cell);
 	TRY(ask(cell, wish, err));
 	TRY(await_grant(cell, wish, err));
-	if (wish->look && cell->workspace.fd >= 0)
-		wish->look(wish->context, cell->workspace.fd);
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		capture_init(&cell->captures[stream], (size_t)cell->task->spec->max_output);
 	if (cell->task->outlet.begun)
@@ -253,13 +251,7 @@ int keeper_take_turn(const struct turn_wish *wish, const struct task *task,
 
 int keeper_fill_workspace(int workspace_fd, const struct spec *spec, struct err *err)
 {
-	struct workspace workspace = { .fd = workspace_fd };
-	struct stat st;
-	/* what is copied belongs to who owns the cell's home */
-	if (fstatat(workspace_fd, "home", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(err, errno, "look at the home of the session");
-	bool is_root = machine_mode() == MODE_ROOT;
-	workspace.uid = is_root ? st.st_uid : geteuid();
-	workspace.gid = is_root ? st.st_gid : getegid();
+	struct workspace workspace = { 0 };
+	TRY(workspace_of_session(workspace_fd, &workspace, err));
 	return workspace_copy_in(&workspace, &spec->files, err);
 }

@@ -17,6 +17,9 @@ struct workspace {
 	unsigned int gid;
 };
 
+/* That of a session, whose descriptor stays the caller's. */
+int workspace_of_session(int workspace_fd, struct workspace *ret_workspace, struct err *err);
+
 /* Writes the code's own file. */
 int workspace_put(const struct workspace *workspace, const char *name, const char *data, size_t len,
 	struct err *err);

@@ -246,6 +246,7 @@ static struct request *new_request(struct listener_socket *listener,
 		.method = method,
 		.path = xstrdup(path),
 		.begun_us = clock_us(),
+		.upload = { .fd = -1 },
 		.hangup = { .fd = -1 } };
 	trace_begin(request);
 	buf_init(&request->body, BODY_MAX);
@@ -270,6 +271,7 @@ static void free_request(struct request *request)
 	if (request->run)
 		run_cancel(request->run);
 	question_drop(request->question);
+	own_close(&request->upload.fd);
 	(void)json_object_put(request->gathered);
 	asker_leave(request->asker);
 	if (request->response)
@@ -302,11 +304,20 @@ static enum MHD_Result send_answer(struct request *request)
 	return r;
 }
 
-static void take_body(struct request *request, const char *data, size_t *size)
+/* The body of what was refused is of no interest. */
+static bool take_body(struct request *request, const char *data, size_t *size)
 {
-	if (buf_append(&request->body, data, *size) < 0)
-		request->is_too_large = true;
+	size_t len = *size;
 	*size = 0;
+	if (request->is_stream_over)
+		return false; /* its client is gone */
+	if (request->state != ANSWER_NONE)
+		return true;
+	if (request->route->take)
+		return request->route->take(request, data, len);
+	if (buf_append(&request->body, data, len) < 0)
+		request->is_too_large = true;
+	return true;
 }
 
 static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *url,
@@ -320,12 +331,19 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
 		/* who may not ask is told before the body is sent */
 		if (!admit(request, listener) || !find_route(request) || !is_welcome(request))
 			return send_answer(request);
-		return MHD_YES;
+		if (!request->route->begin)
+			return MHD_YES;
+		request->route->begin(request);
+		request->is_beginning = true;
+		return send_answer(request);
 	}
-	if (*size > 0) {
-		take_body(request, data, size);
-		return MHD_YES;
-	}
+	/* libmicrohttpd calls once more when one that was suspended before its body goes on */
+	bool has_begun = request->is_beginning;
+	request->is_beginning = false;
+	if (has_begun && *size == 0)
+		return request->state == ANSWER_NONE ? MHD_YES : send_answer(request);
+	if (*size > 0)
+		return take_body(request, data, size) ? MHD_YES : MHD_NO;
 	if (request->state == ANSWER_NONE && request->is_too_large)
 		answer_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", NULL, NULL,
 			"the body is over %d bytes", BODY_MAX);

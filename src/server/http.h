@@ -40,6 +40,13 @@ enum answer_state {
 	ANSWER_SENT, /* handed over: libmicrohttpd is sending it */
 };
 
+/* A file on its way in. */
+struct upload {
+	int fd; /* owned; it has no name yet */
+	int64_t size;
+	struct err err; /* why it cannot be had; ERR_NONE: it can */
+};
+
 struct request {
 	struct http *http;
 	struct listener_socket *listener;
@@ -64,11 +71,13 @@ struct request {
 	size_t stream_sent; /* of these */
 	bool is_stream, is_stream_over;
 	bool is_suspended;
+	bool is_beginning; /* its route has begun, and waits */
 
-	struct request *next, *prev;  /* of all there are */
-	struct watch hangup;          /* while suspended libmicrohttpd does not look */
-	struct run *run;              /* what it waits for; NULL: nothing */
-	struct question *question;    /* owned; the same */
+	struct request *next, *prev; /* of all there are */
+	struct watch hangup;         /* while suspended libmicrohttpd does not look */
+	struct run *run;             /* what it waits for; NULL: nothing */
+	struct question *question;   /* owned; the same */
+	struct upload upload;
 	struct json_object *gathered; /* owned; of an answer that comes in parts, or NULL */
 	struct asker *asker;          /* the same, for a message of MCP */
 };
@@ -87,7 +96,11 @@ struct route {
 	const char *path; /* {name} is one part of it, {path...} all that is left */
 	enum scope scope;
 	const char *summary;
-	void (*answer)(struct request *request);
+	void (*answer)(struct request *request); /* when all of the body is there */
+	/* Before the body comes, and for each piece of it; NULL: it is kept in the request. False:
+	 * it is more than could be answered, and the connection is closed. */
+	void (*begin)(struct request *request);
+	bool (*take)(struct request *request, const char *data, size_t len);
 };
 
 extern const struct route http_routes[];

@@ -55,14 +55,14 @@ static void hear_keeper(void *context, uint32_t events)
 {
 	struct question *question = context;
 	struct request *request = question->request;
-	question_hear *hear = question->hear;
 	struct json_object *answer = NULL;
 	struct err err = { 0 };
 	int fd = -1;
 	(void)events;
 	(void)read_answer(question->fd, &answer, &fd, &err);
-	question_drop(take_ptr(&request->question));
-	hear(request, answer, fd, &err);
+	request->question = NULL;
+	question->hear(request, answer, fd, &err);
+	question_drop(question); /* what the keeper keeps in place for it stays so until now */
 }
 
 static int ask(

@@ -25,6 +25,14 @@ void route_session_fork(struct request *request);
 extern const struct field checkpoint_fields[], rollback_fields[], undo_fields[], fork_fields[],
 	input_fields[]; /* of their bodies; the last has no name */
 
+/* files.c */
+void route_file_list(struct request *request);
+void route_file_get(struct request *request);
+void route_file_begin(struct request *request);
+bool route_file_take(struct request *request, const char *data, size_t len);
+void route_file_put(struct request *request);
+void route_file_delete(struct request *request);
+
 /* mcp.c */
 void route_mcp(struct request *request);
 

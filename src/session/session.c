@@ -285,3 +285,39 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
 	*ret_info = take_ptr(&info);
 	return 0;
 }
+
+/* ---- its files --------------------------------------------------------------------------------
+ */
+
+int session_workspace(const char *tenant, const char *session, bool waits, int *ret_workspace_fd,
+	int *ret_conn_fd, struct err *err)
+{
+	auto_fd int conn_fd = -1;
+	auto_json struct json_object *request = json_object_new_object();
+	auto_json struct json_object *answer = NULL;
+	json_put(request, "verb", json_new_string("files"));
+	if (tenant)
+		json_put(request, "tenant", json_new_string(tenant));
+	json_put(request, "session", json_new_string(session));
+	json_put(request, "wait", json_object_new_boolean(waits));
+	TRY(session_connect(false, &conn_fd, err));
+	if (conn_fd < 0)
+		return answer_nobody(request, &answer, err);
+	TRY(send_request(conn_fd, request, err));
+	TRY(await_answer(conn_fd, -1, &answer, ret_workspace_fd, err));
+	if (*ret_workspace_fd < 0)
+		return err_set(
+			err, ERR_BROKEN, "the files of session '%s' cannot be seen", session);
+	*ret_conn_fd = take_fd(&conn_fd);
+	return 0;
+}
+
+int session_files(
+	const char *tenant, const char *session, struct json_object **ret_files, struct err *err)
+{
+	auto_fd int workspace_fd = -1;
+	auto_fd int conn_fd = -1;
+	TRY(session_workspace(tenant, session, true, &workspace_fd, &conn_fd, err));
+	*ret_files = keeper_list_files(workspace_fd);
+	return 0;
+}

@@ -79,6 +79,7 @@ struct session_turn {
 	bool reloads;              /* modules of the project that changed are loaded again first */
 	const struct strings *env; /* set before the code runs, and kept; NULL: none */
 	const char *stdin_path;    /* "-": our own; NULL: nothing to read */
+	const struct pairs *outs;  /* copied out when it is over, as of a run; NULL: none */
 	struct outlet outlet;      /* as of a run; fds of -1: nobody follows */
 	int interrupt_fd; /* readable: the code is interrupted, and the state stays; -1: none */
 	/* Asked when interrupt_fd is readable, where more than interrupts comes from there. NULL:
@@ -104,6 +105,13 @@ int session_exec(const struct session_turn *turn, struct result *result, struct 
 int session_question(const char *session, struct json_object *request,
 	struct json_object **ret_answer, struct err *err);
 
-/* What is in /home/user of the session: as keeper_list_files() tells it, the caller's. A turn that
- * is not counted, too. */
-int session_files(const char *session, struct json_object **ret_files, struct err *err);
+/* The workspace of a session, for home_open() and its like; also while code runs. Of a session with
+ * branches only one has its files in place: ERR_BUSY while code runs in any of them, unless it is
+ * waited for; they stay in place as long as *ret_conn_fd is open, which must not be long. Both
+ * descriptors are the caller's. */
+int session_workspace(const char *tenant, const char *session, bool waits, int *ret_workspace_fd,
+	int *ret_conn_fd, struct err *err);
+
+/* What is in /home/user of the session: as keeper_list_files() tells it, the caller's. */
+int session_files(
+	const char *tenant, const char *session, struct json_object **ret_files, struct err *err);

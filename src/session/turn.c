@@ -27,8 +27,6 @@ struct taking {
 	struct spec spec;           /* of the session, with what the turn wants otherwise */
 	struct buf frames;          /* for the runner */
 	struct json_object *answer; /* owned; to a question */
-	struct json_object *files;  /* owned; of the session */
-	bool looks;                 /* at them */
 	struct guard_report guard;  /* what the runner said before it ran the code */
 	bool is_guarded;            /* it looks at the code */
 	bool has_begun;             /* the code may speak by now: too late for a report */
@@ -204,12 +202,6 @@ static char *write_ask(const struct taking *taking, const char *session, bool wa
 	return json_print(json, false);
 }
 
-static void look(void *context, int workspace_fd)
-{
-	struct taking *taking = context;
-	taking->files = keeper_list_files(workspace_fd);
-}
-
 static int take(struct taking *taking, const char *session, bool waits, const struct task *task,
 	struct turn_end *ret_end, struct err *err)
 {
@@ -225,7 +217,6 @@ static int take(struct taking *taking, const char *session, bool waits, const st
 		.grace_ms = SESSION_GRACE_MS,
 		.granted = be_granted,
 		.unchecked = taking->turn && !taking->checked ? be_unchecked : NULL,
-		.look = taking->looks ? look : NULL,
 		.context = taking };
 	return keeper_take_turn(&wish, task, ret_end, taking->result, err);
 }
@@ -235,7 +226,6 @@ static void taking_done(struct taking *taking)
 	spec_done(&taking->spec);
 	buf_done(&taking->frames);
 	json_free(&taking->answer);
-	json_free(&taking->files);
 	json_free(&taking->check);
 	guard_report_done(&taking->guard);
 }
@@ -372,6 +362,23 @@ static int execute(struct taking *taking, struct err *err)
 	return 0;
 }
 
+/* What was executed stays executed: files that cannot be had are a warning. */
+static void collect(struct taking *taking)
+{
+	const struct session_turn *turn = taking->turn;
+	struct err err = { 0 };
+	auto_fd int workspace_fd = -1;
+	auto_fd int conn_fd = -1;
+	if (!turn->outs || turn->outs->count == 0)
+		return;
+	struct spec spec = taking->spec; /* borrowed */
+	spec.outs = *turn->outs;
+	if (session_workspace(turn->tenant, turn->session, true, &workspace_fd, &conn_fd, &err) <
+			0 ||
+		home_collect(workspace_fd, &spec, taking->result, &err) < 0)
+		result_warn(taking->result, "--out: %s", err.text);
+}
+
 /* A turn is recorded like a run. The code may change the session before anybody knows how it ended:
  * so that it begins is recorded first, where a record is required. */
 static int begin_record(struct taking *taking, bool *ret_is_recorded, struct err *err)
@@ -413,6 +420,8 @@ int session_exec(const struct session_turn *turn, struct result *result, struct 
 	int r = begin_record(&taking, &is_begun, err);
 	if (r == 0)
 		r = execute(&taking, err);
+	if (r == 0)
+		collect(&taking);
 	if (r < 0)
 		tell_failure(result, err);
 	if ((r == 0 || is_begun) && record(&taking, err) < 0) {
@@ -454,29 +463,6 @@ int session_question(const char *session, struct json_object *request,
 	spec_init(&taking.spec);
 	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
 	int r = question(&taking, session, request, ret_answer, err);
-	taking_done(&taking);
-	result_done(&result);
-	return r;
-}
-
-/* Any question gives us the turn; this one is the least trouble. */
-int session_files(const char *session, struct json_object **ret_files, struct err *err)
-{
-	struct result result;
-	struct taking taking = { .result = &result, .looks = true };
-	auto_json struct json_object *request = json_object_new_object();
-	auto_json struct json_object *answer = NULL;
-	struct json_object *code = json_object_new_object();
-	json_put(code, "code", json_new_string(""));
-	json_put(request, "is_complete", code);
-	result_init(&result);
-	spec_init(&taking.spec);
-	buf_init(&taking.frames, (size_t)2 * LIMIT_FRAME_BYTES);
-	int r = question(&taking, session, request, &answer, err);
-	if (r == 0 && !taking.files)
-		r = err_set(err, ERR_BROKEN, "the files of session '%s' cannot be seen", session);
-	if (r == 0)
-		*ret_files = take_ptr(&taking.files);
 	taking_done(&taking);
 	result_done(&result);
 	return r;

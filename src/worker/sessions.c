@@ -54,6 +54,9 @@ static int ask(const struct order *order, struct json_object **ret_answer, struc
 		return err_set(err, ERR_INTERRUPTED, "interrupted before it began");
 	if (verb && strcmp(verb, "new") == 0)
 		return make(order, ret_answer, err);
+	const char *session = json_object_get_string(json_object_object_get(request, "session"));
+	if (verb && session && strcmp(verb, "files") == 0)
+		return session_files(order_tenant(order), session, ret_answer, err);
 	set_tenant(request, order_tenant(order));
 	return session_ask(request, ret_answer, err);
 }

@@ -249,6 +249,8 @@ def about(person):
         for path in described["paths"]:
             for method in described["paths"][path]:
                 check(served.ask(method.upper(), path)[0] not in (404, 405), f"{method} {path}")
+        for session in json.loads(served.ask("GET", "/v1/sessions")[1])["sessions"]:
+            served.ask("DELETE", f"/v1/sessions/{session['name']}")  # which was made by asking
         contains(str(described["components"]["schemas"]["Spec"]["properties"]), "timeout", "spec")
         languages = json.loads(served.ask("GET", "/v1/languages")[1])
         check(any(item["name"] == "python" and item["available"] for item in languages), "python")

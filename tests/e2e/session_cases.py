@@ -176,6 +176,55 @@ def on_demand(person):
         person.call("serve", "--stop", env=env)
 
 
+# ---- files ---------------------------------------------------------------------------------------
+
+
+@claim("session put and get copy files in and out, also while code runs; session files lists them")
+def files(person):
+    person.write(person.path("data.csv"), "a,b\n1,2\n")
+    with Sessions(person) as sessions:
+        sessions.new("work")
+        sessions.call("put", "work", person.path("data.csv"), person.path("data.csv") + ":in/",
+                      person.path("data.csv") + ":in/deep/other.csv").ok()
+        equal(sessions.out("work", "print(open('in/deep/other.csv').read())"), "a,b\n1,2\n\n", "inside")
+        sessions.call("put", "work", "/dev/stdin:typed", stdin=b"from stdin").ok()
+        listed = json.loads(sessions.call("files", "--json", "work").ok().out)
+        equal(sorted(item["path"] for item in listed["files"]),
+              ["data.csv", "in/", "in/data.csv", "in/deep/", "in/deep/other.csv", "typed"], "the list")
+        contains(sessions.call("files", "work").ok().out, "in/deep/other.csv", "for a person")
+        process = sessions.start("work", "open('made', 'w').write('by code')")
+        sessions.call("get", "work", "made:" + person.path("got")).ok()
+        equal(read(person.path("got")), b"by code", "what came out")
+        equal(sessions.call("get", "work", "/home/user/typed:-").ok().out, "from stdin", "to stdout")
+        sessions.call("interrupt", "work").ok()
+        process.communicate(timeout=HUNG_AFTER)
+        sessions.out("work", "import os; os.symlink('/etc/passwd', 'link'); os.symlink('/', 'root')")
+        for path, word in (("link", "symbolic link"), ("root/etc/passwd", "symbolic link"),
+                           ("../x", "'..'"), ("/etc/passwd", "/home/user"), ("nothing", "no 'nothing'")):
+            ran = sessions.call("get", "work", f"{path}:-")
+            ran.exits(125)
+            contains(ran.err, word, f"stderr of getting {path}")
+        ran = sessions.call("put", "work", person.path("data.csv") + ":root/tmp/x")
+        ran.exits(125)
+        contains(ran.err, "no directory", "stderr of putting one outside")
+        sessions.call("put", "wrk", person.path("data.csv")).exits(125)
+
+
+@claim("session exec --out copies out what the execution made")
+def exec_out(person):
+    with Sessions(person) as sessions:
+        sessions.new("work")
+        result = sessions.json("work", "import os\nos.mkdir('p')\nopen('p/a.txt', 'w').write('A')\n"
+                               "os.symlink('/etc/passwd', 'p/b.txt')",
+                               "--out", "p/*.txt:" + person.path("out"))
+        equal(read(person.path("out/p/a.txt")), b"A", "the file")
+        found = {item["path"]: item for item in result["files"]}
+        equal(sorted(found), ["p/a.txt", "p/b.txt"], "files of the result")
+        contains(str(found["p/b.txt"]), "symbolic link", "one that is not had")
+        equal(sessions.out("work", "print(os.listdir('p'))", "--out", "none*").count("a.txt"), 1,
+              "stdout where nothing matches")
+
+
 # ---- interrupting and waiting --------------------------------------------------------------------
 
 
