@@ -72,7 +72,7 @@ static const struct mcp_part meta_parts[] = {
 
 static const struct mcp_part result_parts[] = {
 	PART("id", "string", "of this execution"),
-	PART("status", "string", "ok, or why it did not end well"),
+	PART("status", "string", "ok, or why it did not end well", .is_run_status = true),
 	PART("stdout", "string", "what the code printed"),
 	PART("stderr", "string", "what it printed there"),
 	PART("exit_code", "integer", "0: it ended well"),

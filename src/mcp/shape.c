@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/shape.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "model/result.h"
@@ -15,29 +14,38 @@ static struct json_object *describe_statuses(void)
 	return list;
 }
 
+static struct json_object *new_type(const char *name, size_t len)
+{
+	struct json_object *json = json_object_new_object();
+	json_put(json, "type", json_new_text(name, len));
+	return json;
+}
+
+/* Not a list of types, which some clients cannot read. */
+static struct json_object *or_null(struct json_object *json)
+{
+	struct json_object *either = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+	(void)json_object_array_add(list, json);
+	(void)json_object_array_add(list, new_type("null", strlen("null")));
+	json_put(either, "anyOf", list);
+	return either;
+}
+
 static struct json_object *describe_part(const struct mcp_part *part)
 {
-	char type[16];
 	size_t len = strcspn(part->type, "?[");
-	bool is_list = part->type[len] == '[';
-	(void)snprintf(type, sizeof(type), "%.*s", (int)len, part->type);
-	struct json_object *item =
-		part->parts ? mcp_describe_parts(part->parts) : json_object_new_object();
-	struct json_object *json = is_list ? json_object_new_object() : item;
-	struct json_object *types = json_new_string(type);
+	struct json_object *json =
+		part->parts ? mcp_describe_parts(part->parts) : new_type(part->type, len);
 	if (part->type[len] == '?') {
-		struct json_object *either = json_object_new_array();
-		(void)json_object_array_add(either, types);
-		(void)json_object_array_add(either, json_new_string("null"));
-		types = either;
-	}
-	(void)json_object_object_add(item, "type", types);
-	if (is_list) {
-		json_put(json, "type", json_new_string("array"));
-		json_put(json, "items", item);
+		json = or_null(json);
+	} else if (part->type[len] == '[') {
+		struct json_object *list = new_type("array", strlen("array"));
+		json_put(list, "items", json);
+		json = list;
 	}
 	json_put(json, "description", json_new_string(part->help));
-	if (strcmp(part->name, "status") == 0)
+	if (part->is_run_status)
 		json_put(json, "enum", describe_statuses());
 	return json;
 }

@@ -10,6 +10,7 @@ struct mcp_part {
 	const char *name, *type, *help;
 	const struct mcp_part *parts; /* of an object, or of those in a list; NULL: as it is */
 	bool is_optional;
+	bool is_run_status; /* a text of run_status_names */
 };
 
 #define PART(part_name, part_type, part_help, ...)                                   \
