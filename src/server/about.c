@@ -59,6 +59,24 @@ static void put_buckets(struct buf *text, const struct http_counts *counts)
 		counts->finished, name, (double)counts->latency_us / 1e6, name, counts->finished);
 }
 
+/* A tool is a row, named by us: no client can add one. */
+static void put_tools(struct buf *text, const struct mcp *mcp)
+{
+	const char *tool = NULL;
+	uint64_t calls = 0;
+	uint64_t errors = 0;
+	(void)buf_printf(text, "# HELP hotcell_mcp_calls_total Calls of tools over MCP.\n"
+			       "# TYPE hotcell_mcp_calls_total counter\n");
+	for (size_t i = 0; mcp_count(mcp, i, &tool, &calls, &errors); i++)
+		(void)buf_printf(
+			text, "hotcell_mcp_calls_total{tool=\"%s\"} %" PRIu64 "\n", tool, calls);
+	(void)buf_printf(text, "# HELP hotcell_mcp_errors_total Calls that ended as an error.\n"
+			       "# TYPE hotcell_mcp_errors_total counter\n");
+	for (size_t i = 0; mcp_count(mcp, i, &tool, &calls, &errors); i++)
+		(void)buf_printf(
+			text, "hotcell_mcp_errors_total{tool=\"%s\"} %" PRIu64 "\n", tool, errors);
+}
+
 void route_metrics(struct request *request)
 {
 	enum { METRICS_MAX = 64 << 10 };
@@ -82,6 +100,7 @@ void route_metrics(struct request *request)
 		counts->requests);
 	put_metric(&text, "hotcell_http_errors_total", "counter",
 		"Requests answered with a status of 400 and more.", counts->errors);
+	put_tools(&text, http->mcp);
 	answer_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4", xstrdup(buf_text(&text)));
 }
 

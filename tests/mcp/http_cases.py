@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MCP over HTTP: what each era says with statuses and headers, and clients that leave."""
+import base64
+import json
+
+from peer import MODERN, PREFIX, TOOLS, Http, envelope, error_of, message, result_of, text_of
+from suite import check, claim, contains, equal, lacks, wait_until
+
+RUN = {"name": "run_code", "arguments": {"code": "print(6 * 7)"}}
+SLEEP = {"name": "run_code", "arguments": {"code": "import time\ntime.sleep(50)"}}
+
+
+def only(answer):
+    status, _headers, messages = answer
+    equal(len(messages), 1, f"messages with status {status}")
+    return status, messages[0]
+
+
+@claim("mcp over http: modern requests are answered as JSON, with progress as a stream")
+def modern(person):
+    with Http(person) as served:
+        status, found = only(served.modern("server/discover"))
+        equal((status, result_of(found)["supportedVersions"]), (200, [MODERN]), "discover")
+        tools = result_of(only(served.modern("tools/list"))[1])["tools"]
+        equal([t["name"] for t in tools], [t for t in TOOLS if t != "run_file"], "tools")
+        status, headers, messages = served.modern("tools/call", RUN)
+        equal((status, headers["Content-Type"]), (200, "application/json"), "an answer without progress")
+        equal(text_of(result_of(messages[0])), "42\n", "text")
+        status, headers, messages = served.modern(
+            "tools/call", {**RUN, "_meta": {"progressToken": 1}})
+        equal((status, headers["Content-Type"]), (200, "text/event-stream"), "one with progress")
+        equal(headers["X-Accel-Buffering"], "no", "X-Accel-Buffering")
+        equal([m.get("method") for m in messages[:-1]].count("notifications/progress"),
+              len(messages) - 1, "what comes before the answer")
+        equal(text_of(result_of(messages[-1])), "42\n", "text")
+        lacks([k.lower() for k in headers], "mcp-session-id", "headers")
+
+
+@claim("mcp over http: a stream is only for who takes one")
+def no_stream(person):
+    with Http(person) as served:
+        body = message("tools/call", {**RUN, "_meta": {"progressToken": 1}}, 1, MODERN)
+        status, headers, messages = served.post(body, {
+            "Accept": "application/json", "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call",
+            "Mcp-Name": "run_code"})
+        equal((status, headers["Content-Type"], len(messages)), (200, "application/json", 1), "answer")
+
+
+@claim("mcp over http: headers must say what the message says")
+def headers_of_modern(person):
+    encoded = "=?base64?" + base64.b64encode(b"run_code").decode() + "?="
+    with Http(person) as served:
+        for wrong in ({"Mcp_Method": "tools/list"}, {"Mcp_Method": None}, {"Mcp_Name": "run_cod"},
+                      {"Mcp_Name": None}, {"Mcp_Name": "RUN_CODE"}, {"MCP_Protocol_Version": "2025-11-25"},
+                      {"MCP_Protocol_Version": None}):
+            status, found = only(served.modern("tools/call", RUN, 7, **wrong))
+            equal((status, found["id"]), (400, 7), f"status and id for {wrong}")
+            error_of(found, -32020)
+        for right in ({}, {"Mcp_Name": "  run_code\t"}, {"Mcp_Name": encoded}):
+            equal(only(served.modern("tools/call", RUN, **right))[0], 200, f"status for {right}")
+
+
+@claim("mcp over http: what is wrong with a message has its status and its code")
+def refusals(person):
+    version = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/list"}
+    half = {"_meta": {PREFIX + "protocolVersion": MODERN}}
+    other = {"_meta": envelope("2031-01-01")}
+    cases = (("nonsense", {}, 400, -32700), ("", {}, 400, -32700),
+             (message("tools/list", None, 1), version, 400, -32602),
+             (message("tools/list", half, 1), version, 400, -32602),
+             (message("tools/list", other, 1), {**version, "MCP-Protocol-Version": "2031-01-01"}, 400,
+              -32022),
+             (message("ping", None, 1), {"MCP-Protocol-Version": "2019-01-01"}, 400, -32600),
+             (message("ping", None, 1, MODERN), {**version, "Mcp-Method": "ping"}, 404, -32601),
+             (message("initialize", None, 1, MODERN), {**version, "Mcp-Method": "initialize"}, 404,
+              -32601),
+             (message("no/such", None, 1), {}, 200, -32601),
+             (message("tools/call", {"name": "x"}, 1), {}, 200, -32602),
+             ([message("ping", None, 1)], {"MCP-Protocol-Version": "2025-11-25"}, 400, -32600))
+    with Http(person) as served:
+        for body, headers, wanted, code in cases:
+            status, found = only(served.post(body, headers))
+            equal(status, wanted, f"status of {body}")
+            error_of(found, code)
+        status, _headers, _messages = served.post(message("ping", None, 1), {"Content-Type": "text/plain"})
+        equal(status, 415, "status of what is not JSON")
+        for method in ("GET", "DELETE", "PUT"):
+            equal(served.post(None, method=method)[0], 405, f"status of {method}")
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            equal(served.post(message("ping", None, 1), headers)[0], 403, f"status with {headers}")
+        ok = served.post(message("ping", None, 1), {"Origin": "http://localhost:5173"})
+        equal(only(ok), (200, {"jsonrpc": "2.0", "id": 1, "result": {}}), "an honest origin")
+        equal(served.post(message("notifications/initialized"))[0], 202, "a notification")
+        status, _headers, messages = served.post(
+            [message("ping", None, n) for n in (1, 2)], {"MCP-Protocol-Version": "2025-03-26"})
+        equal((status, [m["id"] for m in messages[0]]), (200, [1, 2]), "a batch of 2025-03-26")
+
+
+@claim("mcp over http: a legacy client begins, lists, runs, and cancels what is its own")
+def legacy(person):
+    wish = {"protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"}}
+    with Http(person) as served:
+        status, headers, messages = served.post(message("initialize", wish, 0))
+        equal((status, result_of(messages[0])["protocolVersion"]), (200, "2025-06-18"), "initialize")
+        session = headers["Mcp-Session-Id"]
+        check(session and session.isascii() and session.isprintable(), "no session id", session)
+        other = served.post(message("initialize", wish, 0))[1]["Mcp-Session-Id"]
+        check(session != other, "one session id for two clients")
+        result = result_of(only(served.legacy("tools/call", RUN, session=session))[1])
+        equal((text_of(result), "resultType" in result), ("42\n", False), "result")
+        connection = served.connect(message("tools/call", SLEEP, 5), {
+            "MCP-Protocol-Version": "2025-06-18", "Mcp-Session-Id": session})
+        wait_until(lambda: served.running() == 1, "the run to begin")
+        cancel = message("notifications/cancelled", {"requestId": 5})
+        for headers in ({}, {"Mcp-Session-Id": other}):
+            equal(served.post(cancel, headers)[0], 202, "status")
+        equal(served.running(), 1, "runs after others cancelled it")
+        equal(served.post(cancel, {"Mcp-Session-Id": session})[0], 202, "status")
+        equal(connection.getresponse().status, 202, "status of what was cancelled")
+        connection.close()
+        wait_until(lambda: served.running() == 0, "the run to end")
+
+
+@claim("mcp over http: who leaves cancels in the modern era, and only there")
+def leaving(person):
+    with Http(person) as served:
+        headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "run_code"}
+        for token in ({}, {"_meta": {"progressToken": 1}}):
+            connection = served.connect(message("tools/call", {**SLEEP, **token}, 1, MODERN), headers)
+            wait_until(lambda: served.running() == 1, "the run to begin")
+            connection.close()
+            wait_until(lambda: served.running() == 0, "the run to end")
+        short = {"name": "run_code", "arguments": {
+            "code": "import time\ntime.sleep(2)\nprint('over')"}}
+        connection = served.connect(message("tools/call", short, 1))
+        wait_until(lambda: served.running() == 1, "the run to begin")
+        connection.close()
+        wait_until(lambda: served.running() == 0, "the run to end")
+        contains(metrics(served), 'hotcell_executions_total{status="ok"} 1\n', "metrics")
+        contains(metrics(served), 'hotcell_executions_total{status="interrupted"} 2\n', "metrics")
+        contains(metrics(served), 'hotcell_mcp_calls_total{tool="run_code"} 3\n', "metrics")
+
+
+def metrics(served):
+    import urllib.request
+    with urllib.request.urlopen(served.url.replace("/mcp", "/metrics")) as answer:
+        return answer.read().decode()
+
+
+@claim("mcp over http: sessions outlive requests, and a client of the protocol may be any")
+def sessions(person):
+    with Http(person) as served:
+
+        def call(tool, **arguments):
+            answer = served.modern("tools/call", {"name": tool, "arguments": arguments})
+            return result_of(only(answer)[1])
+
+        equal(call("session_new", **{"name": "h"})["isError"], False, "session_new")
+        call("session_exec", session="h", code="x = 3")
+        old = served.legacy("tools/call", {"name": "session_exec",
+                                           "arguments": {"session": "h", "code": "x + 1"}})
+        equal(text_of(result_of(only(old)[1])), "=> 4\n", "from the other era")
+        equal(call("session_kill", session="h")["isError"], False, "session_kill")
+
+
+@claim("mcp over http: hostile bodies crash nothing")
+def hostile(person):
+    bodies = [b"\x00" * 100, b"[" * 100000, b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"ping"}',
+              json.dumps([message("ping", None, n) for n in range(1000)]).encode(),
+              json.dumps(message("tools/call", {"name": "a" * 100000}, 1)).encode(),
+              json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m" * 100000}).encode(),
+              b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":'
+              b'{"code":' + b'"\\ud800"}}}', b"\xef\xbb\xbf{}"]
+    with Http(person) as served:
+        for body in bodies:
+            status, _headers, _messages = served.post(body)
+            check(status in (200, 400), f"status {status} for {body[:60]!r}")
+        equal(only(served.legacy("ping"))[0], 200, "status of the next")
