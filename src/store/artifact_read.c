@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/state.h"
 #include "model/limits.h"
 #include "store/kept.h"
-#include "store/state.h"
 #include "store/store.h"
 #include "wire/json.h"
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/own.h"
+#include "base/state.h"
 #include "model/limits.h"
 #include "store/log.h"
-#include "store/state.h"
 #include "store/store.h"
 #include "wire/json.h"
 

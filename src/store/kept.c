@@ -21,8 +21,8 @@
 #include "base/date.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "base/state.h"
 #include "model/limits.h"
-#include "store/state.h"
 
 #define TALLY "tally"
 

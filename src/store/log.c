@@ -27,8 +27,8 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "base/state.h"
 #include "model/limits.h"
-#include "store/state.h"
 
 enum {
 	NUMBER_DIGITS = 15,

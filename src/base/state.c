@@ -4,7 +4,7 @@
  * everything below is opened one name at a time, without following links, and must belong to us and
  * be nobody else's to write: then nobody else can have put a link there, nor swap what we opened.
  */
-#include "store/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
