@@ -10,6 +10,7 @@
 #   the keeper             src/keeper/*.c       -> $(BUILD)/hotcell-keeper
 #   the daemon             src/server/*.c       -> $(BUILD)/hotcelld
 #   a worker               src/worker/*.c       -> $(BUILD)/hotcell-worker
+#   tokens                 src/cli/token*.c     -> $(BUILD)/hotcell-token
 #   the benchmark          bench/               -> $(BUILD)/hotcell-bench, $(BUILD)/bench/
 #   a cell's loader        src/loader/*.c       -> $(BUILD)/gen/loader.c, as bytes
 #   the runner of SQL      runtimes/sql/*.c     -> $(BUILD)/runtimes/sql/hotcell-sql
@@ -46,7 +47,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- what there is to build ---------------------------------------------------------------------
 
-LIB_ROOMS := base wire loan model config jail zygote keeper runtime guard store provider engine session worker mcp server
+LIB_ROOMS := base wire loan model config access jail zygote keeper runtime guard store provider engine session worker mcp server
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
@@ -77,7 +78,7 @@ examples     := $(patsubst %.c,$(BUILD)/%,$(example_src))
 parts        := $(BUILD)/libparts.a
 programs     := $(if $(cli_src),$(BUILD)/hotcell) $(if $(zygote_src),$(BUILD)/hotcell-zygote) \
 	$(BUILD)/hotcell-keeper $(BUILD)/hotcelld $(BUILD)/hotcell-worker $(BUILD)/hotcell-repl \
-	$(BUILD)/hotcell-bench
+	$(BUILD)/hotcell-bench $(BUILD)/hotcell-token
 unit_tests   := $(unit_src:tests/unit/%.c=$(BUILD)/tests/unit/%)
 fuzz_replays := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/tests/fuzz/%)
 fuzzers      := $(fuzz_src:tests/fuzz/fuzz_%.c=$(BUILD)/fuzzers/%)
@@ -106,7 +107,7 @@ module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c 
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # The library: in the programs of others, where only what hotcell.h declares may be seen.
-library_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(library_src) $(filter-out src/server/% src/worker/% src/mcp/%,$(lib_src))) \
+library_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(library_src) $(filter-out src/server/% src/worker/% src/mcp/% src/access/%,$(lib_src))) \
 	$(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # What programs have besides main(), for their unit tests.
@@ -286,6 +287,11 @@ $(BUILD)/hotcell-repl: $(call obj,src/cli/repl_main.c $(cli_parts)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
+# The one command that keeps a database.
+$(BUILD)/hotcell-token: $(call obj,src/cli/token_main.c $(cli_parts)) $(lib)
+	$(say) LINK $@
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lsqlite3
+
 $(BUILD)/hotcell-keeper: $(call obj,$(keeper_src)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c
@@ -301,7 +307,7 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 
 $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd -lsqlite3
 
 $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(say) LINK $@
@@ -329,10 +335,12 @@ $(BUILD)/tests/hotcell-zygote: $(BUILD)/hotcell-zygote
 
 $(addprefix $(BUILD)/tests/unit/test_keeper_,lend pool): | $(BUILD)/tests/hotcell-zygote
 
+$(BUILD)/tests/unit/test_access_%: LDLIBS += -lsqlite3
+
 $(unit_tests): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(unit_help)) $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml $(LDLIBS)
 
 $(fuzz_replays): $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
 		$(BUILD)/obj/tests/fuzz/replay.o $(parts) $(lib)
@@ -454,6 +462,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/hotcell-keeper $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-keeper
 	install -D -m 755 $(BUILD)/hotcell-worker $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-worker
 	install -D -m 755 $(BUILD)/hotcell-repl $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-repl
+	install -D -m 755 $(BUILD)/hotcell-token $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-token
 	install -D -m 755 $(BUILD)/hotcell-bench $(DESTDIR)$(PREFIX)/lib/hotcell/hotcell-bench
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter-out %.py,$(benches))
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotcell/bench $(filter %.py,$(benches))

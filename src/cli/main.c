@@ -13,6 +13,7 @@ static const struct command *const commands[] = {
 	&cmd_repl,
 	&cmd_session,
 	&cmd_serve,
+	&cmd_token,
 	&cmd_doctor,
 	&cmd_languages,
 	&cmd_providers,

@@ -7,7 +7,8 @@ import subprocess
 from suite import BUILD, ROOT, SOURCE, Skip, check, claim, contains, equal, is_sanitized
 
 INSTALLED = {"bin/hotcell", "bin/hotcelld", "lib/hotcell/hotcell-keeper", "lib/hotcell/hotcell-zygote",
-             "lib/hotcell/hotcell-bench", "lib/hotcell/hotcell-repl", "lib/hotcell/bench/run",
+             "lib/hotcell/hotcell-bench", "lib/hotcell/hotcell-repl",
+             "lib/hotcell/hotcell-token", "lib/hotcell/bench/run",
              "lib/hotcell/bench/true",
              "lib/hotcell/runtimes/python/language.json", "share/doc/hotcell/README.md",
              "include/hotcell.h", "lib/libhotcell.so.0", "lib/libhotcell.so", "lib/libhotcell.a",

@@ -26,7 +26,7 @@ HOTCELL = os.path.abspath(os.environ.get("HOTCELL", os.path.join(BUILD, "hotcell
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 PROGRAMS = ("hotcell", "hotcelld", "hotcell-worker", "hotcell-bench", "hotcell-repl", "hotcell-keeper",
-            "hotcell-zygote")
+            "hotcell-token", "hotcell-zygote")
 
 STATUSES = {
     "ok", "error", "signal", "timeout", "cpu_limit", "oom", "output_limit", "disk_limit",
