@@ -58,6 +58,7 @@ static const struct part {
 	int64_t max;
 } parts[] = {
 	{ "verb",      PART_VERB,     AT(verb),            0 },
+	{ "tenant",    PART_NAME,     AT(tenant),          0 },
 	{ "session",   PART_NAME,     AT(session),         0 },
 	{ "name",      PART_NAME,     AT(name),            0 },
 	{ "new",       PART_NAME,     AT(name),            0 },

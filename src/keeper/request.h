@@ -49,6 +49,7 @@ extern const char *const session_memory_names[SESSION_MEMORY_COUNT + 1];
 
 struct session_request {
 	enum session_verb verb;
+	char tenant[SESSION_NAME_BYTES + 1];  /* whose sessions are meant; empty: our user's own */
 	char session[SESSION_NAME_BYTES + 1]; /* empty: none was named */
 	char name[SESSION_NAME_BYTES + 1];    /* of a new session */
 	char point[SESSION_NAME_BYTES + 1];   /* empty: none was named */

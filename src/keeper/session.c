@@ -15,10 +15,10 @@
 
 enum { IDLE_S = 3600, LIFETIME_S = 86400, TICK_MAX_US = 1000000 };
 
-struct session *session_find(struct sessions *sessions, const char *name)
+struct session *session_find(struct sessions *sessions, const char *tenant, const char *name)
 {
 	for (struct session *session = sessions->first; session; session = session->next)
-		if (strcmp(session->name, name) == 0)
+		if (strcmp(session->name, name) == 0 && strcmp(session->tenant, tenant) == 0)
 			return session;
 	return NULL;
 }
@@ -42,7 +42,7 @@ static void make_id(struct session *session)
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 			number = (uint32_t)session->serial;
 		(void)snprintf(session->id, sizeof(session->id), "s%08x", number);
-	} while (session_find(session->sessions, session->id));
+	} while (session_find(session->sessions, session->tenant, session->id));
 }
 
 struct session *session_add(struct family *family, const struct session *like, const char *name)
@@ -64,6 +64,7 @@ struct session *session_add(struct family *family, const struct session *like, c
 		.lifetime_s = like->lifetime_s > 0 ? like->lifetime_s : LIFETIME_S,
 		.undo = like->undo,
 		.is_warm = like->is_warm };
+	memcpy(session->tenant, like->tenant, sizeof(session->tenant));
 	memcpy(session->language, like->language, sizeof(session->language));
 	make_id(session);
 	(void)snprintf(session->name, sizeof(session->name), "%s", name[0] ? name : session->id);
@@ -88,6 +89,7 @@ static void remember(struct session *session, const char *why)
 	struct sessions *sessions = session->sessions;
 	struct tomb *tomb = &sessions->tombs[sessions->tomb_at++ % SESSION_TOMBS];
 	*tomb = (struct tomb){ .when = time(NULL) };
+	memcpy(tomb->tenant, session->tenant, sizeof(tomb->tenant));
 	memcpy(tomb->name, session->name, sizeof(tomb->name));
 	(void)snprintf(tomb->why, sizeof(tomb->why), "%s", why);
 }

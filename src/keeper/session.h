@@ -8,6 +8,9 @@
  * branch. A family has at most one under way; turns that may wait do so in order, everything else
  * is refused while one is. Verbs that only look or end something are no errands and never wait.
  *
+ * A session belongs to a tenant, and so do its branches. A request says whose sessions it means,
+ * and there are no others for it: two tenants may each have one of the same name.
+ *
  * Nothing here waits for a cell: an errand is driven on by what happens, the runner's words on its
  * line, init's word that a process ended, a scribe's that files are copied, and the clock.
  */
@@ -101,6 +104,7 @@ struct session {
 	struct family *family;
 	uint64_t serial;
 	char id[16];
+	char tenant[SESSION_NAME_BYTES + 1]; /* empty: our user's own */
 	char name[SESSION_NAME_BYTES + 1];
 	char language[SESSION_LANGUAGE_BYTES + 1];
 	char *limits; /* owned; JSON text */
@@ -220,6 +224,7 @@ struct caller {
 };
 
 struct tomb {
+	char tenant[SESSION_NAME_BYTES + 1];
 	char name[SESSION_NAME_BYTES + 1];
 	char why[192];
 	time_t when;
@@ -241,7 +246,7 @@ struct sessions {
 };
 
 /* session.c */
-struct session *session_find(struct sessions *sessions, const char *name);
+struct session *session_find(struct sessions *sessions, const char *tenant, const char *name);
 struct session *session_add(struct family *family, const struct session *like, const char *name);
 void session_end(struct session *session, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

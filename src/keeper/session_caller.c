@@ -74,12 +74,14 @@ void caller_drop(struct caller *caller)
 /* ---- verbs that are answered at once -----------------------------------------------------------
  */
 
-static const struct tomb *find_tomb(const struct sessions *sessions, const char *name)
+static const struct tomb *find_tomb(
+	const struct sessions *sessions, const char *tenant, const char *name)
 {
 	const struct tomb *found = NULL;
 	for (size_t i = 0; i < SESSION_TOMBS; i++) {
 		const struct tomb *tomb = &sessions->tombs[i];
-		if (strcmp(tomb->name, name) == 0 && (!found || tomb->when >= found->when))
+		if (strcmp(tomb->name, name) == 0 && strcmp(tomb->tenant, tenant) == 0 &&
+			(!found || tomb->when >= found->when))
 			found = tomb;
 	}
 	return found;
@@ -94,10 +96,10 @@ static int find(struct caller *caller, const struct session_request *request,
 		*ret_session = caller->errand->session;
 		return 0;
 	}
-	*ret_session = session_find(caller->sessions, name);
+	*ret_session = session_find(caller->sessions, request->tenant, name);
 	if (*ret_session)
 		return 0;
-	const struct tomb *tomb = find_tomb(caller->sessions, name);
+	const struct tomb *tomb = find_tomb(caller->sessions, request->tenant, name);
 	if (!tomb)
 		return err_set(err, ERR_MISSING,
 			"there is no session '%s'; hotcell session list shows those there are",
@@ -106,17 +108,26 @@ static int find(struct caller *caller, const struct session_request *request,
 		(long long)(time(NULL) - tomb->when), tomb->why);
 }
 
+static const struct session *next_of(const struct session *session, const char *tenant)
+{
+	while (session && strcmp(session->tenant, tenant) != 0)
+		session = session->next;
+	return session;
+}
+
 /* In pages, for there may be more than one message holds. */
-static struct json_object *list(const struct sessions *sessions, uint64_t after)
+static struct json_object *list(const struct sessions *sessions, const char *tenant, uint64_t after)
 {
 	struct json_object *json = json_object_new_object();
 	struct json_object *array = json_object_new_array();
 	const struct session *session = sessions->first;
 	while (session && session->serial <= after)
 		session = session->next;
-	for (int i = 0; session && i < LIST_PAGE; i++, session = session->next) {
+	session = next_of(session, tenant);
+	for (int i = 0; session && i < LIST_PAGE; i++) {
 		(void)json_object_array_add(array, session_describe(session, DETAIL_LIST));
 		after = session->serial;
+		session = next_of(session->next, tenant);
 	}
 	json_put(json, "sessions", array);
 	json_put(json, "next", session ? json_object_new_uint64(after) : NULL);
@@ -163,14 +174,16 @@ static void kill_session(struct caller *caller, struct session *session)
 /* ---- verbs that are errands
  * ----------------------------------------------------------------------- */
 
-static int make_name(struct sessions *sessions, const char *wanted, char *name, struct err *err)
+static int make_name(struct sessions *sessions, const struct session_request *request, char *name,
+	struct err *err)
 {
+	const char *wanted = request->name;
 	if (sessions->count >= sessions->host.most)
 		return err_set(err, ERR_LIMIT,
 			"there are %zu sessions already, as many as this daemon holds; end some "
 			"with hotcell session kill, or serve with a higher --sessions",
 			sessions->count);
-	if (wanted[0] && session_find(sessions, wanted))
+	if (wanted[0] && session_find(sessions, request->tenant, wanted))
 		return err_set(err, ERR_INVALID,
 			"there is a session '%s' already; take another name, or end it with "
 			"hotcell session kill %s",
@@ -194,7 +207,8 @@ static int start_session(
 	struct family *family = NULL;
 	struct runner *runner = NULL;
 	char name[SESSION_NAME_BYTES + 1];
-	TRY(make_name(sessions, request->name, name, err));
+	TRY(make_name(sessions, request, name, err));
+	memcpy(like.tenant, request->tenant, sizeof(like.tenant));
 	memcpy(like.language, request->language, sizeof(like.language));
 	TRY(family_open(sessions, request, &family, &runner, &like.is_warm, err));
 	struct session *session = session_add(family, &like, name);
@@ -286,7 +300,7 @@ static int branch(struct caller *caller, const struct session_request *request,
 	struct session *session, struct err *err)
 {
 	char name[SESSION_NAME_BYTES + 1];
-	TRY(make_name(caller->sessions, request->name, name, err));
+	TRY(make_name(caller->sessions, request, name, err));
 	if (session->memory != MEMORY_COPY)
 		return err_set(err, ERR_INVALID,
 			"a session of %s cannot be branched: its process cannot be copied; make a "
@@ -317,7 +331,8 @@ static int answer(struct caller *caller, const struct session_request *request,
 {
 	struct session *session = NULL;
 	if (request->verb == VERB_LIST) {
-		caller_tell(caller, list(caller->sessions, (uint64_t)request->after), -1);
+		caller_tell(caller,
+			list(caller->sessions, request->tenant, (uint64_t)request->after), -1);
 		return 0;
 	}
 	bool is_control = request->verb == VERB_INTERRUPT || request->verb == VERB_KILL;

@@ -36,6 +36,24 @@ TEST(a_new_session_is_read_with_all_that_belongs_to_it)
 	session_request_done(&request);
 }
 
+TEST(a_request_says_whose_sessions_it_means)
+{
+	struct session_request request;
+	struct err err = { 0 };
+	ASSERT_OK(read_text(
+		&request, "{\"verb\":\"info\",\"session\":\"a\",\"tenant\":\"ci\"}", &err));
+	ASSERT_STR(request.tenant, "ci");
+	session_request_done(&request);
+	ASSERT_OK(read_text(&request, "{\"verb\":\"list\"}", &err));
+	ASSERT_STR(request.tenant, "");
+	session_request_done(&request);
+	ASSERT_FAIL(
+		read_text(&request, "{\"verb\":\"list\",\"tenant\":\"../x\"}", &err), ERR_INVALID);
+	session_request_done(&request);
+	ASSERT_FAIL(read_text(&request, "{\"verb\":\"list\",\"tenant\":\"\"}", &err), ERR_INVALID);
+	session_request_done(&request);
+}
+
 TEST(a_point_is_named_or_numbered_and_null_is_nothing)
 {
 	struct session_request request;
