@@ -307,7 +307,7 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 
 $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd -lsqlite3
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd -lgnutls -lsqlite3
 
 $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(say) LINK $@

@@ -74,7 +74,7 @@ struct token {
 	unsigned int scopes;
 	int64_t created, expires, revoked; /* seconds since 1970; 0: never, not */
 	int64_t limits[TOKEN_LIMIT_COUNT]; /* 0: none */
-	int64_t cpu_ms;                    /* used today */
+	int64_t cpu_us;                    /* used today */
 };
 
 /* Letters, digits, '.', '_' and '-', up to 32 of them, a letter or digit first; the name of nobody
@@ -122,8 +122,8 @@ struct gate;
 struct holder {
 	struct holder *next;
 	struct token token;
-	int64_t day;       /* that token.cpu_ms belongs to */
-	int64_t unpaid_ms; /* of these: not in the book yet */
+	int64_t day;       /* that token.cpu_us belongs to */
+	int64_t unpaid_us; /* of these: not in the book yet */
 	size_t running;    /* executions that run or wait */
 	double requests;   /* that it may make at once */
 	int64_t filled_us; /* when that was reckoned */
@@ -162,9 +162,9 @@ bool holder_begin(struct holder *holder, int64_t now_s, struct refusal *ret_refu
 bool holder_allows_memory(const struct holder *holder, int64_t bytes, struct refusal *ret_refusal);
 
 /* An execution that began is over. */
-void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_ms, int64_t now_s);
+void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_us, int64_t now_s);
 
-/* Milliseconds of CPU time that are left today; INT64_MAX: no limit. */
+/* Microseconds of CPU time that are left today; INT64_MAX: no limit. */
 int64_t holder_cpu_left(struct holder *holder, int64_t now_s);
 
 /* When gate_tick() is wanted; INT64_MAX: not at all. */

@@ -39,7 +39,7 @@ static const char form[] =
 	" revoked INTEGER NOT NULL, concurrency INTEGER NOT NULL, rate INTEGER NOT NULL,"
 	" memory INTEGER NOT NULL, cpu INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE IF NOT EXISTS spending ("
-	" name TEXT NOT NULL, day INTEGER NOT NULL, cpu_ms INTEGER NOT NULL,"
+	" name TEXT NOT NULL, day INTEGER NOT NULL, cpu_us INTEGER NOT NULL,"
 	" PRIMARY KEY (name, day)) STRICT, WITHOUT ROWID;"
 	"CREATE TRIGGER IF NOT EXISTS forget AFTER INSERT ON spending BEGIN"
 	" DELETE FROM spending WHERE day < new.day - 31; END;";
@@ -265,7 +265,7 @@ static void read_token(sqlite3_stmt *statement, struct token *token)
 	for (int i = 0; i < TOKEN_LIMIT_COUNT; i++)
 		token->limits[i] = sqlite3_column_int64(statement, 5 + i);
 	token->created = sqlite3_column_int64(statement, 5 + TOKEN_LIMIT_COUNT);
-	token->cpu_ms = sqlite3_column_int64(statement, 6 + TOKEN_LIMIT_COUNT);
+	token->cpu_us = sqlite3_column_int64(statement, 6 + TOKEN_LIMIT_COUNT);
 }
 
 int book_list(struct book *book, struct token **ret_tokens, size_t *ret_count, struct err *err)
@@ -275,7 +275,7 @@ int book_list(struct book *book, struct token **ret_tokens, size_t *ret_count, s
 	size_t count = 0;
 	int r = SQLITE_ERROR;
 	if (prepare(book,
-		    "SELECT tokens.name, " COLUMNS ", created, ifnull(cpu_ms, 0) FROM tokens"
+		    "SELECT tokens.name, " COLUMNS ", created, ifnull(cpu_us, 0) FROM tokens"
 		    " LEFT JOIN spending ON spending.name = tokens.name AND day = ?1"
 		    " ORDER BY id LIMIT ?2",
 		    &statement) < 0)
@@ -375,17 +375,17 @@ int book_version(struct book *book, int64_t *ret_version, struct err *err)
 	return 0;
 }
 
-int book_spend(struct book *book, const char *name, int64_t day, int64_t cpu_ms, struct err *err)
+int book_spend(struct book *book, const char *name, int64_t day, int64_t cpu_us, struct err *err)
 {
 	if (!book->spend &&
 		prepare(book,
-			"INSERT INTO spending (name, day, cpu_ms) VALUES (?1, ?2, ?3)"
-			" ON CONFLICT (name, day) DO UPDATE SET cpu_ms = cpu_ms + excluded.cpu_ms",
+			"INSERT INTO spending (name, day, cpu_us) VALUES (?1, ?2, ?3)"
+			" ON CONFLICT (name, day) DO UPDATE SET cpu_us = cpu_us + excluded.cpu_us",
 			&book->spend) < 0)
 		return refuse(book, "count what a token used", err);
 	bind_text(book->spend, 1, name);
 	(void)sqlite3_bind_int64(book->spend, 2, day);
-	(void)sqlite3_bind_int64(book->spend, 3, cpu_ms);
+	(void)sqlite3_bind_int64(book->spend, 3, cpu_us);
 	int r = sqlite3_step(book->spend);
 	if (sqlite3_reset(book->spend) != SQLITE_OK || r != SQLITE_DONE)
 		return refuse(book, "count what a token used", err);

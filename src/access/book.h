@@ -10,7 +10,7 @@
 int book_version(struct book *book, int64_t *ret_version, struct err *err);
 
 /* Adds to what the token of that name has used on that day (since 1970). */
-int book_spend(struct book *book, const char *name, int64_t day, int64_t cpu_ms, struct err *err);
+int book_spend(struct book *book, const char *name, int64_t day, int64_t cpu_us, struct err *err);
 
 /* The same as when it was opened. */
 void book_set_patience(struct book *book, int ms);

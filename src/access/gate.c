@@ -74,7 +74,7 @@ static void take_token(struct gate *gate, const struct token *token, int64_t day
 		gate->holders = holder;
 	}
 	holder->token = *token;
-	holder->token.cpu_ms += holder->unpaid_ms;
+	holder->token.cpu_us += holder->unpaid_us;
 	holder->day = day;
 	holder->is_known = true;
 }
@@ -233,16 +233,16 @@ static void begin_day(struct holder *holder, int64_t now_s)
 	if (holder->day == now_s / DAY_SECONDS)
 		return;
 	holder->day = now_s / DAY_SECONDS;
-	holder->token.cpu_ms = holder->unpaid_ms;
+	holder->token.cpu_us = holder->unpaid_us;
 }
 
 int64_t holder_cpu_left(struct holder *holder, int64_t now_s)
 {
-	int64_t most_ms = holder->token.limits[TOKEN_CPU] * 1000;
+	int64_t most_us = holder->token.limits[TOKEN_CPU] * 1000000;
 	begin_day(holder, now_s);
-	if (most_ms == 0)
+	if (most_us == 0)
 		return INT64_MAX;
-	return holder->token.cpu_ms < most_ms ? most_ms - holder->token.cpu_ms : 0;
+	return holder->token.cpu_us < most_us ? most_us - holder->token.cpu_us : 0;
 }
 
 bool holder_begin(struct holder *holder, int64_t now_s, struct refusal *ret_refusal)
@@ -273,14 +273,14 @@ bool holder_allows_memory(const struct holder *holder, int64_t bytes, struct ref
 		text);
 }
 
-void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_ms, int64_t now_s)
+void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_us, int64_t now_s)
 {
 	holder->running--;
-	if (cpu_ms <= 0)
+	if (cpu_us <= 0)
 		return;
 	begin_day(holder, now_s);
-	holder->token.cpu_ms += cpu_ms;
-	holder->unpaid_ms += cpu_ms;
+	holder->token.cpu_us += cpu_us;
+	holder->unpaid_us += cpu_us;
 	if (gate->write_us == INT64_MAX)
 		gate->write_us = clock_us() + WRITE_US;
 }
@@ -296,11 +296,11 @@ int64_t gate_next_us(const struct gate *gate)
 static int write_all(struct gate *gate, struct err *err)
 {
 	for (struct holder *holder = gate->holders; holder; holder = holder->next) {
-		if (holder->unpaid_ms == 0)
+		if (holder->unpaid_us == 0)
 			continue;
 		TRY(book_spend(
-			gate->book, holder->token.name, book_today(), holder->unpaid_ms, err));
-		holder->unpaid_ms = 0;
+			gate->book, holder->token.name, book_today(), holder->unpaid_us, err));
+		holder->unpaid_us = 0;
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@ const char *const scope_names[SCOPE_COUNT] = {
 const struct token_limit_row token_limit_rows[TOKEN_LIMIT_COUNT] = {
 	[TOKEN_CONCURRENCY] = { "concurrency", "N",    "most executions at once",                   1, 100000 },
 	[TOKEN_RATE]        = { "rate",        "N",    "most requests a minute",                    1, 1000000 },
-	[TOKEN_MEMORY]      = { "memory",      "SIZE", "most memory of a single execution",         1 << 20, INT64_MAX },
+	[TOKEN_MEMORY]      = { "memory",      "SIZE", "most memory of a single execution",         4 << 20, INT64_MAX },
 	[TOKEN_CPU]         = { "cpu",         "SEC",  "most seconds of CPU time a day (UTC)",      1, 1000000000 },
 };
 /* clang-format on */
@@ -82,7 +82,7 @@ int token_limit_parse(enum token_limit limit, const char *text, int64_t *ret_val
 	(void)utf8_line(text, quote, sizeof(quote));
 	if (limit == TOKEN_MEMORY)
 		return err_set(err, ERR_INVALID,
-			"--memory: '%s' is not a size of 1M and more, nor none, for example "
+			"--memory: '%s' is not a size of 4M and more, nor none, for example "
 			"--memory 512M",
 			quote);
 	return err_set(err, ERR_INVALID,

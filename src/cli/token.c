@@ -203,7 +203,7 @@ static struct json_object *token_to_json(const struct token *token)
 	json_put(json, "expires", new_when(token->expires));
 	json_put(json, "revoked", new_when(token->revoked));
 	json_put(json, "limits", limits);
-	json_put(json, "cpu_today", json_new_decimal(token->cpu_ms, 3));
+	json_put(json, "cpu_today", json_new_decimal(token->cpu_us, 6));
 	return json;
 }
 
@@ -357,7 +357,7 @@ static int show_limits(struct book *book, struct asked *asked, struct err *err)
 				(enum token_limit)at, tokens[i].limits[at], text, sizeof(text));
 			(void)printf(" %12s", text);
 		}
-		(void)printf(" %12.3f\n", (double)tokens[i].cpu_ms / 1000);
+		(void)printf(" %12.3f\n", (double)tokens[i].cpu_us / 1e6);
 	}
 	return 0;
 }

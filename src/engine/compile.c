@@ -78,6 +78,9 @@ static int make_spec(const struct spec *asked, const struct language *language, 
 	spec_init(spec);
 	TRY(set_defaults(spec, language, &language->compile_defaults, err));
 	raise_limits(spec, asked);
+	spec->memory_most = asked->memory_most;
+	spec->cpu_most_ms = asked->cpu_most_ms;
+	spec_bound(spec);
 	spec->cpus_milli = asked->cpus_milli;
 	spec->max_output = asked->max_output;
 	spec->output_limit = asked->output_limit;

@@ -146,6 +146,7 @@ static int make_language(struct spec *spec, const struct engine_wishes *wishes,
 	TRY(choose_language(spec, wishes, making, err));
 	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language->name);
 	TRY(set_defaults(spec, making->language, &making->language->defaults, err));
+	spec_bound(spec);
 	if (making->language == &making->loaded)
 		TRY(python_choose(spec, &making->loaded, err));
 	const char *missing = engine_missing_program(making->language, spec);
@@ -170,8 +171,9 @@ static int make_from_language(struct spec *spec, const struct engine_wishes *wis
 	return 0;
 }
 
-static int make_from_exec(const struct spec *spec, struct making *making)
+static int make_from_exec(struct spec *spec, struct making *making)
 {
+	spec_bound(spec);
 	for (size_t i = 0; i < spec->exec.count; i++)
 		strings_add(&making->argv, spec->exec.items[i]);
 	return 0;

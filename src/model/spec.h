@@ -93,6 +93,11 @@ struct spec {
 	int64_t max_output;
 	int64_t output_limit;
 
+	/* What whoever asks may have at most; 0: no bound. No fields: nobody says this of himself.
+	 */
+	int64_t memory_most;
+	int64_t cpu_most_ms;
+
 	/* what goes in and out */
 	char *stdin_path; /* "-": our own standard input */
 	struct strings env;
@@ -199,6 +204,10 @@ int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *
 /* What no single field can tell: exactly one of code, file, exec; counts; mount targets
  * absolute, not duplicated, not over the cell's own paths; variable names; total sizes. */
 int spec_check(const struct spec *spec, struct err *err);
+
+/* Lowers what is over memory_most and cpu_most_ms. Time is bounded only where a run could use up
+ * what is left: cells stand ready for runs without a bound. */
+void spec_bound(struct spec *spec);
 
 /* Where an entry of ro or rw appears in the cell: absolute and normalised. Owned by the caller;
  * NULL when spec_check() refuses it. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "model/field.h"
@@ -360,4 +361,24 @@ int spec_check(const struct spec *spec, struct err *err)
 	strings_done(&mounts);
 	strings_done(&files);
 	return r;
+}
+
+void spec_bound(struct spec *spec)
+{
+	enum { CPU_MIN_MS = 10, SECOND_MS = 1000 };
+	int64_t cpus_milli = spec->cpus_milli;
+	if (spec->memory_most > 0 && spec->memory > spec->memory_most)
+		spec->memory = spec->memory_most;
+	if (spec->cpu_most_ms <= 0)
+		return;
+	if (cpus_milli == 0)
+		cpus_milli = sysconf(_SC_NPROCESSORS_ONLN) * 1000;
+	int64_t could_ms = spec->timeout_ms * (cpus_milli > 1000 ? cpus_milli : 1000) / 1000;
+	if (spec->cpu_time_ms > 0 && spec->cpu_time_ms < could_ms)
+		could_ms = spec->cpu_time_ms;
+	if (could_ms > spec->cpu_most_ms)
+		spec->cpu_time_ms = spec->cpu_most_ms < CPU_MIN_MS ? CPU_MIN_MS
+				    : spec->cpu_most_ms < SECOND_MS
+					    ? spec->cpu_most_ms
+					    : spec->cpu_most_ms / SECOND_MS * SECOND_MS;
 }

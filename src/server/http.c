@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@
 #include "loan/loan.h"
 #include "model/units.h"
 #include "server/parts.h"
+#include "server/tls.h"
 #include "wire/log.h"
 
 enum {
@@ -37,6 +39,9 @@ struct listener_socket {
 	struct MHD_Daemon *daemon;
 	struct watch watch; /* of libmicrohttpd's epoll descriptor */
 	bool is_local;      /* a unix socket: the kernel says who connects */
+	bool is_exposed;    /* other machines can reach it */
+	bool is_leaving;    /* it takes nobody new, and goes with the last who is there */
+	struct tls tls;     /* owned; empty: none */
 	int64_t next_us;
 	char path[SOCKET_PATH_MAX]; /* of a unix socket */
 };
@@ -49,10 +54,10 @@ const char *request_header(const struct request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-static int fd_of(struct MHD_Connection *connection)
+int request_fd(const struct request *request)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	return info ? info->connect_fd : -1;
 }
 
@@ -77,7 +82,7 @@ static void suspend(struct request *request)
 	request->is_suspended = true;
 	MHD_suspend_connection(request->connection);
 	request->hangup = (struct watch){
-		.fd = fd_of(request->connection), .wake = hear_hangup, .context = request
+		.fd = request_fd(request), .wake = hear_hangup, .context = request
 	};
 	if (request->hangup.fd >= 0 &&
 		loop_add(request->http->loop, &request->hangup, EPOLLRDHUP) < 0)
@@ -158,59 +163,15 @@ bool stream_is_full(const struct request *request)
 	return request->stream.len - request->stream_sent > STREAM_HIGH;
 }
 
-/* ---- who asks -----------------------------------------------------------------------------------
+/* ---- what is asked for --------------------------------------------------------------------------
  */
-
-static bool is_local_name(const char *host)
-{
-	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		size_t len = strlen(names[i]);
-		if (strncasecmp(host, names[i], len) == 0 &&
-			(host[len] == '\0' || host[len] == ':'))
-			return true;
-	}
-	return false;
-}
-
-/* A page in somebody's browser can make requests to this machine, under a name of its own that it
- * lets lead here. The browser says so in both of these. */
-static bool is_rebound(const struct request *request)
-{
-	const char *host = request_header(request, MHD_HTTP_HEADER_HOST);
-	const char *origin = request_header(request, "Origin");
-	const char *scheme_end = origin ? strstr(origin, "://") : NULL;
-	if (host && !is_local_name(host))
-		return true;
-	return origin && (!scheme_end || !is_local_name(scheme_end + 3));
-}
-
-static bool admit(struct request *request, const struct listener_socket *listener)
-{
-	if (listener->is_local) {
-		uid_t uid = 0;
-		pid_t pid = 0;
-		request->tenant = (struct tenant){ .key = 0, .is_trusted = true };
-		if (loan_is_trusted(fd_of(request->connection), &uid, &pid))
-			return true;
-		answer_error(request, MHD_HTTP_FORBIDDEN, "forbidden", NULL, NULL,
-			"this socket is another user's");
-		return false;
-	}
-	request->tenant = (struct tenant){ .key = 1 };
-	if (is_rebound(request)) {
-		answer_error(request, MHD_HTTP_FORBIDDEN, "foreign_origin", NULL,
-			"ask for localhost or 127.0.0.1",
-			"the request names another host than this machine");
-		return false;
-	}
-	return true;
-}
 
 static bool find_route(struct request *request)
 {
 	bool is_known = false;
 	request->route = route_find(request->method, request->path, request->params, &is_known);
+	if (!access_allow(request))
+		return false;
 	if (request->route)
 		return true;
 	if (is_known)
@@ -245,6 +206,8 @@ static struct request *new_request(struct listener_socket *listener,
 		.connection = connection,
 		.method = method,
 		.path = xstrdup(path),
+		.is_local = listener->is_local,
+		.is_exposed = listener->is_exposed,
 		.begun_us = clock_us(),
 		.upload = { .fd = -1 },
 		.hangup = { .fd = -1 } };
@@ -329,7 +292,7 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
 	if (!request) {
 		request = *slot = new_request(listener, connection, method, url);
 		/* who may not ask is told before the body is sent */
-		if (!admit(request, listener) || !find_route(request) || !is_welcome(request))
+		if (!access_admit(request) || !find_route(request) || !is_welcome(request))
 			return send_answer(request);
 		if (!request->route->begin)
 			return MHD_YES;
@@ -396,14 +359,23 @@ __attribute__((format(printf, 2, 0))) static void say(void *context, const char 
 static int start_listener(
 	struct http *http, int fd, struct listener_socket *listener, struct err *err)
 {
+	static const char newer[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+	const struct MHD_OptionItem secure[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, listener->tls.cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls.key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)newer },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem *more = &secure[listener->tls.cert ? 0 : COUNT_OF(secure) - 1];
+	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+			     (listener->tls.cert ? MHD_USE_TLS : 0);
 	listener->http = http;
-	listener->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, serve,
-		listener, MHD_OPTION_EXTERNAL_LOGGER, say, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve, listener,
+		MHD_OPTION_EXTERNAL_LOGGER, say, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_NOTIFY_COMPLETED, finish, NULL, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)HEADERS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_SECONDS,
-		MHD_OPTION_END);
+		MHD_OPTION_ARRAY, more, MHD_OPTION_END);
 	if (!listener->daemon) {
 		(void)close(fd);
 		return err_set(err, ERR_BROKEN, "HTTP could not be started");
@@ -499,11 +471,6 @@ static int bind_address(
 	const struct address *address, const char *text, int *ret_fd, struct err *err)
 {
 	const int yes = 1;
-	if (!is_loopback(address))
-		return err_set(err, ERR_INVALID,
-			"--listen: '%.80s' can be reached from other machines, and there are no "
-			"tokens yet by which to tell who asks; listen at 127.0.0.1",
-			text);
 	auto_fd int fd =
 		socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -517,16 +484,89 @@ static int bind_address(
 
 static int listen_at(struct http *http, const char *text, struct err *err)
 {
+	const struct http_settings *settings = &http->settings;
 	struct address address;
 	int fd = -1;
 	TRY(parse_address(text, &address, err));
-	TRY(bind_address(&address, text, &fd, err));
+	bool is_exposed = !is_loopback(&address);
+	if (is_exposed)
+		TRY(access_check_listener(http, text, err));
 	struct listener_socket *listener = xcalloc(1, sizeof(*listener));
 	listener->next = http->listeners;
 	listener->watch.fd = -1;
+	listener->is_exposed = is_exposed;
 	http->listeners = listener;
+	if (settings->tls_cert)
+		TRY(tls_load(settings->tls_cert, settings->tls_key, &listener->tls, err));
+	TRY(bind_address(&address, text, &fd, err));
 	TRY(start_listener(http, fd, listener, err));
-	server_log("HTTP at http://%s", text);
+	server_log("HTTP at http%s://%s", listener->tls.cert ? "s" : "", text);
+	return 0;
+}
+
+static void free_listener(struct listener_socket *listener)
+{
+	if (listener->path[0])
+		(void)unlink(listener->path);
+	loop_remove(listener->http ? listener->http->loop : NULL, &listener->watch);
+	if (listener->daemon) {
+		turn(listener);
+		MHD_stop_daemon(listener->daemon);
+	}
+	tls_done(&listener->tls);
+	free(listener);
+}
+
+/* Those who left their place to another and have nobody left. */
+static void drop_deserted(struct http *http)
+{
+	for (struct listener_socket **at = &http->listeners; *at;) {
+		struct listener_socket *listener = *at;
+		const union MHD_DaemonInfo *info =
+			listener->is_leaving ? MHD_get_daemon_info(listener->daemon,
+						       MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+					     : NULL;
+		if (!info || info->num_connections > 0) {
+			at = &listener->next;
+			continue;
+		}
+		*at = listener->next;
+		free_listener(listener);
+	}
+}
+
+/* A certificate cannot be changed under libmicrohttpd: another listener takes the place of the one
+ * there is, at the same socket, and that one serves those it has to the end. */
+static int replace(struct http *http, struct listener_socket *before, struct err *err)
+{
+	struct listener_socket *listener = xcalloc(1, sizeof(*listener));
+	listener->watch.fd = -1;
+	listener->is_exposed = before->is_exposed;
+	int r = tls_load(http->settings.tls_cert, http->settings.tls_key, &listener->tls, err);
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(before->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+	auto_fd int fd = r == 0 && info ? fcntl(info->listen_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (r == 0 && fd < 0)
+		r = err_sys(err, errno, "--tls-cert: hand the port over");
+	if (r == 0)
+		r = start_listener(http, take_fd(&fd), listener, err);
+	if (r < 0) {
+		free_listener(listener);
+		return -1;
+	}
+	int left_fd = MHD_quiesce_daemon(before->daemon);
+	own_close(&left_fd);
+	before->is_leaving = true;
+	listener->next = http->listeners;
+	http->listeners = listener;
+	return 0;
+}
+
+int http_reload(struct http *http, struct err *err)
+{
+	for (struct listener_socket *at = http->listeners; at; at = at->next)
+		if (at->tls.cert && !at->is_leaving)
+			return replace(http, at, err);
 	return 0;
 }
 
@@ -539,6 +579,7 @@ int http_open(struct loop *loop, const struct http_settings *settings, struct ht
 	*ret_http = http;
 	http->workers = workers_open(loop, (size_t)settings->concurrency);
 	mcp_serve(http);
+	http->gate = gate_open();
 	TRY(listen_local(http, err));
 	return settings->listen ? listen_at(http, settings->listen, err) : 0;
 }
@@ -555,17 +596,11 @@ void http_close(struct http *http)
 	while (http->listeners) {
 		struct listener_socket *listener = http->listeners;
 		http->listeners = listener->next;
-		if (listener->path[0])
-			(void)unlink(listener->path);
-		loop_remove(http->loop, &listener->watch);
-		if (listener->daemon) {
-			turn(listener);
-			MHD_stop_daemon(listener->daemon);
-		}
-		free(listener);
+		free_listener(listener);
 	}
 	workers_close(http->workers);
 	mcp_close(http->mcp);
+	gate_close(http->gate);
 	free(http);
 }
 
@@ -623,6 +658,8 @@ int64_t http_next_us(const struct http *http)
 	for (const struct listener_socket *at = http ? http->listeners : NULL; at; at = at->next)
 		if (at->next_us < next_us)
 			next_us = at->next_us;
+	if (http && gate_next_us(http->gate) < next_us)
+		next_us = gate_next_us(http->gate);
 	return next_us;
 }
 
@@ -632,4 +669,8 @@ void http_tick(struct http *http)
 	for (struct listener_socket *at = http ? http->listeners : NULL; at; at = at->next)
 		if (at->next_us <= now_us)
 			turn(at);
+	if (!http)
+		return;
+	drop_deserted(http);
+	access_tick(http);
 }

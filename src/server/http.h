@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <microhttpd.h>
 
+#include "access/access.h"
 #include "base/buf.h"
 #include "base/loop.h"
 #include "mcp/mcp.h"
@@ -31,6 +32,8 @@ struct tenant {
 	bool is_trusted; /* the daemon's own user, who may name paths of the host */
 	char name[65];   /* whose sessions and records it sees; empty: the daemon's own user */
 	char token[65];  /* the name of the token it asked with; empty: none */
+	unsigned int scopes;
+	struct holder *holder; /* of the token; NULL: none */
 };
 
 enum answer_state {
@@ -60,6 +63,8 @@ struct request {
 	char *params[ROUTE_PARAMS]; /* owned; what stands for each {…} of the route's path */
 	struct buf body;
 	bool is_too_large;
+	bool is_local;   /* came over the unix socket */
+	bool is_exposed; /* came to a port that other machines can reach */
 	int64_t begun_us;
 	uint64_t sent; /* bytes of the answer's body */
 
@@ -82,19 +87,10 @@ struct request {
 	struct asker *asker;          /* the same, for a message of MCP */
 };
 
-/* What a route is for: whoever asks with a token needs one that says so. */
-enum scope {
-	SCOPE_NONE = 0, /* open to all that are let in */
-	SCOPE_EXECUTE,
-	SCOPE_SESSIONS,
-	SCOPE_ADMIN,
-	SCOPE_COUNT,
-};
-
 struct route {
 	const char *method;
 	const char *path; /* {name} is one part of it, {path...} all that is left */
-	enum scope scope;
+	enum scope scope; /* what whoever asks with a token needs */
 	const char *summary;
 	void (*answer)(struct request *request); /* when all of the body is there */
 	/* Before the body comes, and for each piece of it; NULL: it is kept in the request. False:
@@ -140,6 +136,18 @@ bool stream_is_full(const struct request *request);
 /* ---- the parts --------------------------------------------------------------------------------
  */
 
+/* access.c: who asks. Where they return false they have answered. */
+bool access_admit(struct request *request); /* who it is */
+bool access_allow(struct request *request); /* whether they may ask for that, so often */
+bool access_fits(struct request *request, const struct spec *spec);
+bool access_begin(struct request *request); /* an execution of theirs; it ends with … */
+int access_submit(const struct tenant *tenant, enum work_kind kind, struct err *err); /* the same */
+void access_end(struct http *http, const struct tenant *tenant, int64_t cpu_us);
+void access_bound(const struct tenant *tenant, struct work_wish *wish); /* what it may have */
+bool access_has_scope(const struct tenant *tenant, enum scope scope);
+void access_tick(struct http *http);
+int access_check_listener(struct http *http, const char *listen, struct err *err);
+
 /* run.c: executions that requests wait for */
 void run_cancel(struct run *run);    /* whoever asked is gone */
 void run_resume(struct run *run);    /* the reader has caught up */
@@ -158,9 +166,9 @@ void question_ask(struct request *request, struct json_object *ask, question_hea
 void question_drop(struct question *question); /* nobody waits for it any more */
 
 /* Work that is heard of as from a worker, the last word included, and not as an answer. It waits
- * for its turn until run_next(). Takes `job`; NULL: too many wait. */
+ * for its turn until run_next(). Takes `job`. NULL: too many wait, or a token forbids it. */
 struct run *run_submit(struct http *http, const struct tenant *tenant, enum work_kind kind,
-	char *job, const struct listener *listener);
+	char *job, const struct listener *listener, struct err *err);
 
 /* mcp.c */
 void mcp_serve(struct http *http);
@@ -178,12 +186,16 @@ const struct route *route_find(
 
 /* http.c */
 const char *request_header(const struct request *request, const char *name);
-void request_wake(struct request *request); /* there is something to send */
+int request_fd(const struct request *request); /* of the connection; borrowed */
+void request_wake(struct request *request);    /* there is something to send */
 
 struct http_settings {
 	struct server *server;
-	const char *listen;      /* ADDR:PORT; NULL: none */
-	const char *socket_path; /* of the daemon; HTTP is beside it */
+	const char *listen;             /* ADDR:PORT; NULL: none */
+	const char *public_name;        /* NAME,…: what others know this machine by; NULL: none */
+	const char *tls_cert, *tls_key; /* paths; NULL: no TLS */
+	bool is_plain;                  /* other machines may come without TLS */
+	const char *socket_path;        /* of the daemon; HTTP is beside it */
 	int64_t concurrency, queue;
 };
 
@@ -193,6 +205,7 @@ extern const double http_latencies[LATENCY_BUCKETS]; /* seconds, rising */
 /* Counted since the start. */
 struct http_counts {
 	uint64_t requests, errors, refused;
+	uint64_t limited;                     /* past a limit of their token */
 	uint64_t by_status[RUN_STATUS_COUNT]; /* of executions */
 	uint64_t finished, latency_us;
 	uint64_t latencies[LATENCY_BUCKETS]; /* those up to this long, and longer than the last */
@@ -210,7 +223,9 @@ struct http {
 	size_t running;
 	uint32_t epoch; /* random: ids of requests differ from those of another daemon */
 	uint64_t next_id;
-	bool is_draining; /* nothing new begins */
+	bool is_draining;                  /* nothing new begins */
+	struct gate *gate;                 /* owned */
+	bool is_gate_stuck, is_book_stuck; /* tokens cannot be read, their use not written */
 	struct http_counts counts;
 };
 
@@ -228,6 +243,10 @@ bool http_owns(const struct http *http, pid_t pid);
 
 /* So many executions at once from now on, and so many that wait. */
 void http_set_limits(struct http *http, int64_t concurrency, int64_t queue);
+
+/* The certificate is read again, and those who connect from now on get it. What was said before
+ * stays when that does not work. */
+int http_reload(struct http *http, struct err *err);
 
 /* When http_tick() is wanted at the latest; INT64_MAX: not at all. */
 int64_t http_next_us(const struct http *http);

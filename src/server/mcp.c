@@ -115,10 +115,10 @@ static int begin_work(void *context, struct mcp_call *call, enum work_kind kind,
 	struct http *http = context;
 	const struct asker *asker = mcp_owner(call);
 	const struct listener listener = { .hear = hear, .context = call };
-	struct run *run = run_submit(http, &asker->tenant, kind, xstrndup(job, len), &listener);
+	struct run *run =
+		run_submit(http, &asker->tenant, kind, xstrndup(job, len), &listener, err);
 	if (!run)
-		return err_set(err, ERR_BUSY, "%lld executions wait already; try again later",
-			(long long)http->settings.queue);
+		return -1;
 	mcp_set_work(call, run);
 	run_next(http);
 	return 0;

@@ -94,6 +94,7 @@ static void apply(struct server *server, struct server_settings *after)
 {
 	auto_buf struct buf changes;
 	bool is_up = server->link.state == LINK_UP;
+	struct err err = { 0 };
 	buf_init(&changes, CHANGES_MAX);
 	note_changes(&server->settings, after, &changes);
 	if (is_up)
@@ -107,6 +108,8 @@ static void apply(struct server *server, struct server_settings *after)
 		warm_up(server, server->settings.warm);
 	}
 	server->idle_us = clock_us();
+	if (http_reload(server->http, &err) < 0)
+		server_log("the certificate stays as it is: %s", err.text);
 	server_log("settings read again: %s", changes.len ? buf_text(&changes) : "no change");
 	admit_next(server);
 }

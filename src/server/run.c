@@ -20,6 +20,8 @@ struct run {
 	struct request *request;  /* NULL: the client is gone, or somebody else hears of it */
 	struct listener listener; /* who that is; its hear is NULL: nobody */
 	struct tenant tenant;
+	bool is_counted;   /* among what the tenant has at once */
+	int64_t cpu_us;    /* it took */
 	struct work *work; /* NULL: it waits, or is over */
 	enum manner manner;
 	enum work_kind kind;
@@ -36,6 +38,8 @@ static void free_run(struct run *run)
 	queue_remove(&run->http->queue, &run->waiter);
 	if (run->request)
 		run->request->run = NULL;
+	if (run->is_counted)
+		access_end(run->http, &run->tenant, run->cpu_us);
 	free(run->job);
 	free(run->session);
 	free(run);
@@ -115,8 +119,10 @@ static void tell_end(struct run *run, const char *line, size_t len)
 	size_t result_len = 0;
 	const char *result = line ? work_result(line, len, &result_len) : NULL;
 	struct err err = { 0 };
-	if (result && is_execution(run->kind) && work_refusal(result, result_len, &err) == 0)
+	if (result && is_execution(run->kind) && work_refusal(result, result_len, &err) == 0) {
 		run_count(run->http, result, result_len, run->begun_us);
+		run->cpu_us = work_cpu_us(result, result_len);
+	}
 	if (!request)
 		return;
 	if (result && tell_refusal(run, result, result_len))
@@ -211,12 +217,13 @@ void run_next(struct http *http)
 	while (http->running < (size_t)http->settings.concurrency && queue_peek(&http->queue)) {
 		struct run *run = (struct run *)queue_pop(&http->queue);
 		const struct listener listener = { .hear = hear, .context = run };
-		const struct work_wish wish = { .kind = run->kind,
+		struct work_wish wish = { .kind = run->kind,
 			.text = run->job,
 			.len = strlen(run->job),
 			.tenant = run->tenant.name,
 			.token = run->tenant.token };
 		struct err err = { 0 };
+		access_bound(&run->tenant, &wish);
 		http->running++;
 		if (workers_submit(http->workers, &wish, &listener, &run->work, &err) == 0)
 			continue;
@@ -240,6 +247,11 @@ void run_begin(struct request *request, const struct run_wish *wish)
 		.job = wish->job,
 		.session = wish->session ? xstrdup(wish->session) : NULL,
 		.begun_us = clock_us() };
+	if (wish->kind != WORK_LANGUAGES && !access_begin(request)) {
+		free_run(run);
+		return;
+	}
+	run->is_counted = wish->kind != WORK_LANGUAGES;
 	if (!queue_push(&http->queue, &run->waiter, request->tenant.key,
 		    (size_t)http->settings.queue)) {
 		http->counts.refused++;
@@ -255,19 +267,25 @@ void run_begin(struct request *request, const struct run_wish *wish)
 }
 
 struct run *run_submit(struct http *http, const struct tenant *tenant, enum work_kind kind,
-	char *job, const struct listener *listener)
+	char *job, const struct listener *listener, struct err *err)
 {
+	auto_free char *own = job;
+	if (access_submit(tenant, kind, err) < 0)
+		return NULL;
 	struct run *run = xcalloc(1, sizeof(*run));
 	*run = (struct run){ .http = http,
 		.listener = *listener,
 		.tenant = *tenant,
+		.is_counted = kind != WORK_LANGUAGES,
 		.kind = kind,
-		.job = job,
+		.job = take_ptr(&own),
 		.begun_us = clock_us() };
 	if (queue_push(&http->queue, &run->waiter, tenant->key, (size_t)http->settings.queue))
 		return run;
 	http->counts.refused++;
 	free_run(run);
+	(void)err_set(err, ERR_BUSY, "%lld executions wait already; try again later",
+		(long long)http->settings.queue);
 	return NULL;
 }
 
@@ -347,7 +365,7 @@ void run_request(
 			"application/x-ndjson or text/event-stream");
 	if (r < 0) {
 		answer_err(request, MHD_HTTP_BAD_REQUEST, &err);
-	} else {
+	} else if (access_fits(request, &asked.spec)) {
 		wish.job = take_ptr(&job);
 		wish.session = asked.session;
 		run_begin(request, &wish);

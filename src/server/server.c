@@ -133,6 +133,10 @@ static int open_http(struct server *server, struct err *err)
 {
 	const struct http_settings settings = { .server = server,
 		.listen = server->settings.listen,
+		.public_name = server->settings.public_name,
+		.tls_cert = server->settings.tls_cert,
+		.tls_key = server->settings.tls_key,
+		.is_plain = server->settings.is_plain,
 		.socket_path = server->path,
 		.concurrency = server->settings.concurrency,
 		.queue = server->settings.queue };

@@ -15,14 +15,17 @@
 #include "wire/log.h"
 
 struct server_settings {
-	const char *socket_path; /* borrowed; NULL: loan_socket_path() */
-	const char *listen;      /* borrowed; where HTTP is served besides; NULL: nowhere */
-	int64_t concurrency;     /* most loans at once */
-	int64_t queue;           /* most who wait for one */
-	int64_t parked;          /* most cells that stand ready */
-	int64_t sessions;        /* most sessions */
-	const char *warm;        /* borrowed; what does from the beginning */
-	int64_t drain_s;         /* what is under way has so long when it is told to end */
+	const char *socket_path;        /* borrowed; NULL: loan_socket_path() */
+	const char *listen;             /* borrowed; where HTTP is served besides; NULL: nowhere */
+	const char *public_name;        /* borrowed; NAME,…: what others know this machine by */
+	const char *tls_cert, *tls_key; /* borrowed; paths, or NULL: no TLS */
+	bool is_plain;                  /* other machines may come without TLS */
+	int64_t concurrency;            /* most loans at once */
+	int64_t queue;                  /* most who wait for one */
+	int64_t parked;                 /* most cells that stand ready */
+	int64_t sessions;               /* most sessions */
+	const char *warm;               /* borrowed; what does from the beginning */
+	int64_t drain_s;                /* what is under way has so long when it is told to end */
 	enum log_format log_format;
 	enum log_level log_level;
 	int64_t idle_s; /* on demand: leaves after so long without a client */

@@ -45,6 +45,12 @@ const struct server_option server_options[] = {
 	{ "listen", "ADDR:PORT",
 		"serve HTTP there too, for example 127.0.0.1:7070 [only at the socket's path + "
 		".http]" },
+	{ "tls-cert", "FILE", "with --listen: serve HTTPS with this certificate, PEM" },
+	{ "tls-key", "FILE", "and with this key, PEM" },
+	{ "plain-http", NULL,
+		"let other machines come without TLS, as behind a proxy that does it" },
+	{ "public-name", "NAME[,NAME]",
+		"names of this machine that requests may be for [localhost]" },
 	{ "concurrency", "N", "most cells lent at once [4 for each CPU]" },
 	{ "queue", "N", "most clients who wait for one; more are refused [256]" },
 	{ "parked", "N", "most cells that stand ready [64]" },
@@ -122,6 +128,21 @@ static int set_log(
 	return 0;
 }
 
+/* Names as they stand in a Host header, without a port. */
+static int set_names(struct server_settings *settings, const char *value, struct err *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-,";
+	char quote[64];
+	if (value[0] == '\0' || strspn(value, letters) != strlen(value))
+		return err_set(err, ERR_INVALID,
+			"--public-name: '%s' is not a list of host names, for example "
+			"--public-name cells.example.org",
+			utf8_line(value, quote, sizeof(quote)));
+	settings->public_name = value;
+	return 0;
+}
+
 int server_settings_set(
 	struct server_settings *settings, const char *flag, const char *value, struct err *err)
 {
@@ -147,6 +168,14 @@ int server_settings_set(
 		return err_set(err, ERR_INVALID, "--socket: the path is empty");
 	else if (strcmp(flag, "listen") == 0)
 		settings->listen = value;
+	else if (strcmp(flag, "tls-cert") == 0)
+		settings->tls_cert = value;
+	else if (strcmp(flag, "tls-key") == 0)
+		settings->tls_key = value;
+	else if (strcmp(flag, "plain-http") == 0)
+		settings->is_plain = true;
+	else if (strcmp(flag, "public-name") == 0)
+		return set_names(settings, value, err);
 	else
 		return err_set(err, ERR_INVALID, "--%s: no such option; --help lists them", flag);
 	return 0;
@@ -187,5 +216,19 @@ int server_settings_check(const struct server_settings *settings, struct err *er
 	if (settings->has_idle && !settings->is_on_demand)
 		return err_set(err, ERR_INVALID,
 			"--idle: only a daemon started with --on-demand leaves by itself");
+	if (!settings->tls_cert != !settings->tls_key)
+		return err_set(err, ERR_INVALID,
+			"--tls-cert and --tls-key go together: a certificate and the key it was "
+			"made with");
+	if (!settings->listen &&
+		(settings->tls_cert || settings->is_plain || settings->public_name))
+		return err_set(err, ERR_INVALID,
+			"%s: only with --listen, for example --listen 0.0.0.0:7070",
+			settings->tls_cert   ? "--tls-cert"
+			: settings->is_plain ? "--plain-http"
+					     : "--public-name");
+	if (settings->tls_cert && settings->is_plain)
+		return err_set(err, ERR_INVALID,
+			"--plain-http: is said in place of --tls-cert, not besides");
 	return 0;
 }

@@ -19,6 +19,7 @@ struct work_head {
 	uint64_t number;
 	uint32_t kind;
 	uint32_t len;
+	int64_t memory_most, cpu_most_ms; /* 0: no bound */
 	char tenant[WORKER_NAME_MAX + 1]; /* empty: the owner's own */
 	char token[WORKER_NAME_MAX + 1];  /* empty: none */
 	char place[WORKER_PLACE_MAX + 1]; /* empty: none */

@@ -46,6 +46,8 @@ const char *order_tenant(const struct order *order)
 int order_configure(const struct order *order, struct spec *spec, struct err *err)
 {
 	*err = order->post->err;
+	spec->memory_most = order->head.memory_most;
+	spec->cpu_most_ms = order->head.cpu_most_ms;
 	return err->code != ERR_NONE ? -1 : engine_configure(spec, &order->post->config, err);
 }
 

@@ -58,9 +58,11 @@ struct work_wish {
 	enum work_kind kind;
 	const char *text; /* JSON */
 	size_t len;
-	const char *tenant; /* whose it is; NULL: the owner's own */
-	const char *token;  /* the name of the token it was asked with; NULL: none */
-	const char *place;  /* where its text stands, "line 7", for words about it; NULL: none */
+	const char *tenant;  /* whose it is; NULL: the owner's own */
+	const char *token;   /* the name of the token it was asked with; NULL: none */
+	int64_t memory_most; /* bytes that it may have at most; 0: no bound */
+	int64_t cpu_most_ms; /* the same of CPU time */
+	const char *place;   /* where its text stands, "line 7", for words about it; NULL: none */
 };
 
 /* What the text of a job says: fields of a spec, as far as its kind takes them, and some besides.
@@ -106,6 +108,9 @@ int work_refusal(const char *result, size_t len, struct err *err);
 
 /* The status of an ExecutionResult, without parsing the whole: it stands near its beginning. */
 enum run_status work_status(const char *result, size_t len);
+
+/* The CPU time that it tells. */
+int64_t work_cpu_us(const char *result, size_t len);
 
 /* What the program of a worker does: takes jobs from descriptor 0 and tells them there, until that
  * closes. */

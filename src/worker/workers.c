@@ -417,7 +417,10 @@ static int fill_head(struct work_head *head, const struct work_wish *wish, struc
 {
 	if (wish->len > LIMIT_SPEC_BYTES)
 		return err_set(err, ERR_LIMIT, "the job is over %d bytes", LIMIT_SPEC_BYTES);
-	*head = (struct work_head){ .kind = wish->kind, .len = (uint32_t)wish->len };
+	*head = (struct work_head){ .kind = wish->kind,
+		.len = (uint32_t)wish->len,
+		.memory_most = wish->memory_most,
+		.cpu_most_ms = wish->cpu_most_ms };
 	(void)snprintf(head->place, sizeof(head->place), "%s", wish->place ? wish->place : "");
 	TRY(copy_name("tenant", wish->tenant, head->tenant, err));
 	return copy_name("token", wish->token, head->token, err);
@@ -531,4 +534,32 @@ enum run_status work_status(const char *result, size_t len)
 			return (enum run_status)i;
 	}
 	return STATUS_NONE;
+}
+
+static int64_t read_us(const char *text, size_t len)
+{
+	char number[32];
+	(void)snprintf(number, sizeof(number), "%.*s", len < 24 ? (int)len : 24, text);
+	double ms = strtod(number, NULL);
+	return ms > 0 && ms < 1e12 ? (int64_t)(ms * 1000) : 0;
+}
+
+/* What code shows may have members of these names too, but stands before; a compiler's time comes
+ * after the program's. */
+int64_t work_cpu_us(const char *result, size_t len)
+{
+	static const char usage[] = "\"usage\":{\"wall_ms\":";
+	static const char key[] = "\"cpu_ms\":";
+	const char *end = result + len;
+	const char *last = end;
+	int64_t sum = 0;
+	for (const char *at = result;
+		(at = memmem(at, (size_t)(end - at), usage, sizeof(usage) - 1)) != NULL; at++)
+		last = at;
+	for (const char *at = last;
+		(at = memmem(at, (size_t)(end - at), key, sizeof(key) - 1)) != NULL;) {
+		at += sizeof(key) - 1;
+		sum += read_us(at, (size_t)(end - at));
+	}
+	return sum;
 }

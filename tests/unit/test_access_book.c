@@ -105,13 +105,13 @@ TEST(what_was_used_adds_up_by_day)
 	ASSERT_OK(book_spend(book, "ci", book_today(), 500, &err));
 	ASSERT_OK(book_spend(book, "ci", book_today() - 1, 9000, &err));
 	ASSERT_OK(book_find(book, "ci", &found, &err));
-	ASSERT_EQ(found.cpu_ms, 2000);
+	ASSERT_EQ(found.cpu_us, 2000);
 	ASSERT_OK(book_spend(book, "other", book_today() + 31, 1, &err)); /* forgets the past */
 	ASSERT_OK(book_find(book, "ci", &found, &err));
-	ASSERT_EQ(found.cpu_ms, 2000);
+	ASSERT_EQ(found.cpu_us, 2000);
 	ASSERT_OK(book_spend(book, "other", book_today() + 32, 1, &err));
 	ASSERT_OK(book_find(book, "ci", &found, &err));
-	ASSERT_EQ(found.cpu_ms, 0);
+	ASSERT_EQ(found.cpu_us, 0);
 	book_close(book);
 }
 

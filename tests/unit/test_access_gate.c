@@ -172,16 +172,16 @@ TEST(cpu_time_is_counted_until_midnight_and_outlives_the_daemon)
 	add(&token);
 	struct holder *holder = gate_find(gate, "ci", now, &why);
 	ASSERT(holder_begin(holder, now, &refusal));
-	ASSERT_EQ(holder_cpu_left(holder, now), 2000);
-	holder_end(gate, holder, 1500, now);
-	ASSERT_EQ(holder_cpu_left(holder, now), 500);
+	ASSERT_EQ(holder_cpu_left(holder, now), 2000000);
+	holder_end(gate, holder, 1500000, now);
+	ASSERT_EQ(holder_cpu_left(holder, now), 500000);
 	gate_close(gate); /* and the next daemon */
 	gate = gate_open();
 	ASSERT_OK(gate_refresh(gate, &err));
 	holder = gate_find(gate, "ci", now, &why);
-	ASSERT_EQ(holder_cpu_left(holder, now), 500);
+	ASSERT_EQ(holder_cpu_left(holder, now), 500000);
 	ASSERT(holder_begin(holder, now, &refusal));
-	holder_end(gate, holder, 700, now);
+	holder_end(gate, holder, 700000, now);
 	ASSERT(!holder_begin(holder, now, &refusal));
 	ASSERT_EQ(refusal.limit, TOKEN_CPU);
 	ASSERT_EQ(refusal.retry_s, DAY - 100);
@@ -189,10 +189,10 @@ TEST(cpu_time_is_counted_until_midnight_and_outlives_the_daemon)
 	token.limits[TOKEN_CPU] = 3;
 	ASSERT_OK(book_change(book, &token, &err));
 	ASSERT_OK(gate_refresh(gate, &err));
-	ASSERT_EQ(holder_cpu_left(holder, now), 800);
+	ASSERT_EQ(holder_cpu_left(holder, now), 800000);
 	ASSERT_OK(gate_tick(gate, INT64_MAX - 1, &err));
 	ASSERT_EQ(gate_next_us(gate), INT64_MAX);
-	ASSERT_EQ(holder_cpu_left(holder, now + DAY), 3000);
+	ASSERT_EQ(holder_cpu_left(holder, now + DAY), 3000000);
 	tear_down();
 }
 
@@ -217,7 +217,7 @@ TEST(what_was_used_while_the_book_was_locked_is_written_later)
 	ASSERT_EQ(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
 	ASSERT_OK(gate_tick(gate, INT64_MAX - 1, &err));
 	ASSERT_OK(book_find(book, "ci", &found, &err));
-	ASSERT_EQ(found.cpu_ms, 1234);
+	ASSERT_EQ(found.cpu_us, 1234);
 	ASSERT_EQ(sqlite3_close(other), SQLITE_OK);
 	tear_down();
 }
