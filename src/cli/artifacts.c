@@ -14,6 +14,9 @@ static const struct cli_option options[] = {
 	{ .flag = "json", .help = "print JSON instead of words" },
 	{ .flag = "code", .help = "show: only the code, as it was run" },
 	{ .flag = "status", .metavar = "STATUS", .help = "list: only runs that ended like this" },
+	{ .flag = "token",
+		.metavar = "NAME",
+		.help = "list: only runs that were asked for with this token" },
 	{ .flag = "since",
 		.metavar = "TIME",
 		.help = "list: only runs since then: 90s, 10m, 2h, 3d, 2026-11-15" },
@@ -109,7 +112,7 @@ static int show(struct record_line *line, struct err *err)
 {
 	char name[ARTIFACT_NAME_MAX];
 	auto_json struct json_object *json = NULL;
-	TRY(artifact_find(line->names[0], name, err));
+	TRY(artifact_find(line->names[0], NULL, name, err));
 	TRY(artifact_read(name, &json, err));
 	if (line->is_code)
 		return print_code(json, name, err);
@@ -126,7 +129,7 @@ static int rm(struct record_line *line, struct err *err)
 	auto_free char(*names)[ARTIFACT_NAME_MAX] =
 		xcalloc((size_t)line->name_count, sizeof(*names));
 	for (int i = 0; i < line->name_count; i++)
-		TRY(artifact_find(line->names[i], names[i], err));
+		TRY(artifact_find(line->names[i], NULL, names[i], err));
 	for (int i = 0; i < line->name_count; i++)
 		TRY(artifact_remove(names[i], err));
 	return 0;

@@ -12,6 +12,9 @@
 static const struct cli_option options[] = {
 	{ .flag = "json", .help = "print JSON instead of a table" },
 	{ .flag = "status", .metavar = "STATUS", .help = "list: only runs that ended like this" },
+	{ .flag = "token",
+		.metavar = "NAME",
+		.help = "list: only runs that were asked for with this token" },
 	{ .flag = "since",
 		.metavar = "TIME",
 		.help = "list: only runs since then: 90s, 10m, 2h, 3d, 2026-11-15" },

@@ -123,6 +123,8 @@ static int take_option(void *context, const char *flag, const char *value, struc
 		line->is_code = true;
 	else if (strcmp(flag, "status") == 0)
 		return take_status(line, value, err);
+	else if (strcmp(flag, "token") == 0)
+		line->filter.token = value;
 	else if (strcmp(flag, "since") == 0)
 		return record_since(value, line->filter.since, err);
 	else if (strcmp(flag, "limit") == 0)

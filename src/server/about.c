@@ -96,6 +96,8 @@ void route_metrics(struct request *request)
 		"Executions that wait for a place.", http->queue.count);
 	put_metric(&text, "hotcell_executions_refused_total", "counter",
 		"Executions refused because too many waited.", counts->refused);
+	put_metric(&text, "hotcell_http_limited_total", "counter",
+		"Requests refused because of a limit of their token.", counts->limited);
 	put_metric(&text, "hotcell_http_requests_total", "counter", "Requests over HTTP.",
 		counts->requests);
 	put_metric(&text, "hotcell_http_errors_total", "counter",
@@ -126,6 +128,20 @@ static struct json_object *describe_spec(void)
 	return json;
 }
 
+/* The scopes that a token needs; a route that needs none is for everybody. */
+static struct json_object *describe_security(enum scope scope)
+{
+	struct json_object *list = json_object_new_array();
+	if (scope == SCOPE_NONE)
+		return list;
+	struct json_object *scopes = json_object_new_array();
+	struct json_object *item = json_object_new_object();
+	(void)json_object_array_add(scopes, json_new_string(scope_names[scope]));
+	json_put(item, "token", scopes);
+	(void)json_object_array_add(list, item);
+	return list;
+}
+
 static struct json_object *describe_route(const struct route *route)
 {
 	struct json_object *json = json_object_new_object();
@@ -135,6 +151,7 @@ static struct json_object *describe_route(const struct route *route)
 	json_put(ok, "description", json_new_string("the answer"));
 	json_put(responses, "200", ok);
 	json_put(json, "responses", responses);
+	json_put(json, "security", describe_security(route->scope));
 	if (strcmp(route->path, "/v1/execute") == 0) {
 		struct json_object *body = json_object_new_object();
 		struct json_object *content = json_object_new_object();
@@ -168,6 +185,17 @@ static struct json_object *describe_routes(void)
 	return paths;
 }
 
+static struct json_object *describe_tokens(void)
+{
+	struct json_object *json = json_object_new_object();
+	struct json_object *token = json_object_new_object();
+	json_put(token, "type", json_new_string("http"));
+	json_put(token, "scheme", json_new_string("bearer"));
+	json_put(token, "description", json_new_string("hotcell token new NAME makes one"));
+	json_put(json, "token", token);
+	return json;
+}
+
 void route_openapi(struct request *request)
 {
 	struct json_object *json = json_object_new_object();
@@ -178,6 +206,7 @@ void route_openapi(struct request *request)
 	json_put(info, "version", json_new_string(HOTCELL_VERSION));
 	json_put(schemas, "Spec", describe_spec());
 	json_put(components, "schemas", schemas);
+	json_put(components, "securitySchemes", describe_tokens());
 	json_put(json, "openapi", json_new_string("3.1.0"));
 	json_put(json, "info", info);
 	json_put(json, "paths", describe_routes());

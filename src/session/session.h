@@ -69,6 +69,7 @@ int session_ask(struct json_object *request, struct json_object **ret_answer, st
 /* One turn. All of it is borrowed. */
 struct session_turn {
 	const char *tenant; /* whose the session is; NULL: our user's own */
+	const char *token;  /* the name of the token it was asked with; NULL: none */
 	const char *session;
 	const char *code;
 	size_t code_len;

@@ -395,7 +395,9 @@ static int begin_record(struct taking *taking, bool *ret_is_recorded, struct err
 static int record(struct taking *taking, struct err *err)
 {
 	const struct session_turn *turn = taking->turn;
-	const struct engine_code code = { .text = turn->code, .len = turn->code_len };
+	const struct engine_code code = {
+		.text = turn->code, .len = turn->code_len, .token = turn->token
+	};
 	struct err unrecorded = { 0 }; /* a warning in the result, too */
 	return engine_record(&taking->spec, &code, taking->result, &unrecorded, err);
 }

@@ -69,6 +69,7 @@ static char *artifact_text(const struct store_run *run, const struct result *kep
 	auto_json struct json_object *json = json_object_new_object();
 	json_put(json, "id", json_new_string(kept->id));
 	json_put(json, "status", json_new_string(run_status_names[kept->status]));
+	json_put(json, "token", json_new_string(run->token));
 	json_put(json, "language", kept->language[0] ? json_new_string(kept->language) : NULL);
 	put_code(json, run, hash);
 	json_put(json, "spec", asked_to_json(run->spec));

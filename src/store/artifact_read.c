@@ -41,7 +41,8 @@ static struct json_object *part_of(struct json_object *json, const char *key)
 
 static struct json_object *summary_of(const char *name, struct json_object *json, int64_t bytes)
 {
-	static const char *const keys[] = { "id", "status", "language", "sha256", "code_bytes" };
+	static const char *const keys[] = { "id", "status", "token", "language", "sha256",
+		"code_bytes" };
 	auto_json struct json_object *result = part_of(json, "result");
 	struct json_object *summary = json_object_new_object();
 	json_put(summary, "name", json_new_text(name, strcspn(name, ".")));
@@ -53,12 +54,20 @@ static struct json_object *summary_of(const char *name, struct json_object *json
 	return summary;
 }
 
+/* `token`: as in a filter. */
+static bool is_of(struct json_object *json, const char *token)
+{
+	auto_json struct json_object *found = part_of(json, "token");
+	return !token || (json_object_is_type(found, json_type_string) &&
+				 strcmp(json_object_get_string(found), token) == 0);
+}
+
 static bool passes(struct json_object *json, const struct store_filter *filter)
 {
 	auto_json struct json_object *status = part_of(json, "status");
 	auto_json struct json_object *id = part_of(json, "id");
 	if (!json_object_is_type(status, json_type_string) ||
-		!json_object_is_type(id, json_type_string))
+		!json_object_is_type(id, json_type_string) || !is_of(json, filter->token))
 		return false;
 	return !filter->status || strcmp(json_object_get_string(status), filter->status) == 0;
 }
@@ -123,7 +132,16 @@ static int refuse_found(size_t found, const char *prefix, struct err *err)
 		found, prefix);
 }
 
-int artifact_find(const char *prefix, char name[ARTIFACT_NAME_MAX], struct err *err)
+/* Whether it is one of theirs: others are not told apart from none. */
+static bool is_theirs(const struct kept *kept, const char *name, const char *token)
+{
+	auto_json struct json_object *json = NULL;
+	struct err err = { 0 };
+	return !token || (read_kept(kept, name, &json, &err) == 0 && is_of(json, token));
+}
+
+int artifact_find(
+	const char *prefix, const char *token, char name[ARTIFACT_NAME_MAX], struct err *err)
 {
 	auto_kept struct kept kept;
 	struct kept_names names = { 0 };
@@ -132,6 +150,8 @@ int artifact_find(const char *prefix, char name[ARTIFACT_NAME_MAX], struct err *
 	int r = kept.list_fd >= 0 ? kept_load(&kept, &names) : 0;
 	for (size_t i = 0; i < names.count && prefix[0] != '\0'; i++) {
 		if (!begins(names.items[i], prefix) && !has_id(&kept, names.items[i], prefix))
+			continue;
+		if (!is_theirs(&kept, names.items[i], token))
 			continue;
 		found++;
 		(void)snprintf(name, ARTIFACT_NAME_MAX, "%s", names.items[i]);

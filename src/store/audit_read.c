@@ -119,7 +119,10 @@ static bool passes(struct json_object *json, const struct store_filter *filter)
 {
 	const char *status = string_of(json, "status");
 	const char *id = string_of(json, "id");
+	const char *token = string_of(json, "token");
 	if (!status || !id || (filter->status && strcmp(status, filter->status) != 0))
+		return false;
+	if (filter->token && (!token || strcmp(token, filter->token) != 0))
 		return false;
 	if (filter->id && strncmp(id, filter->id, strlen(filter->id)) != 0)
 		return false;

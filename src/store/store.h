@@ -50,6 +50,7 @@ int audit_write(const struct store_run *run, struct err *err);
 /* What to look for among records and artifacts. */
 struct store_filter {
 	const char *status; /* NULL: any */
+	const char *token;  /* what was asked for with this one; NULL: whoever asked */
 	char since[24];     /* the date as ids begin with it; empty: ever */
 	const char *id;     /* how the id begins; NULL: any */
 	size_t limit;       /* the newest so many; 0: all */
@@ -91,8 +92,9 @@ int artifact_list(
 enum { ARTIFACT_NAME_MAX = 64 };
 
 /* The artifact whose name, whose run's id, or the hash of whose code begins like this; an error
- * when there is none or more than one. */
-int artifact_find(const char *prefix, char name[ARTIFACT_NAME_MAX], struct err *err);
+ * when there is none or more than one. `token`: as in a filter. */
+int artifact_find(
+	const char *prefix, const char *token, char name[ARTIFACT_NAME_MAX], struct err *err);
 
 /* The whole artifact (owned by the caller). */
 int artifact_read(const char *name, struct json_object **ret_json, struct err *err);

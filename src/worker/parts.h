@@ -34,6 +34,9 @@ int order_configure(const struct order *order, struct spec *spec, struct err *er
 /* Whose it is; NULL: the owner's own. */
 const char *order_tenant(const struct order *order);
 
+/* The name of the token that it was asked with; NULL: none. */
+const char *order_token(const struct order *order);
+
 /* Each does its job and tells how it ended, in the last event. 0, or -errno when the owner did not
  * hear it. */
 int do_session(const struct order *order);

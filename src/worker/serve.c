@@ -43,6 +43,11 @@ const char *order_tenant(const struct order *order)
 	return order->head.tenant[0] ? order->head.tenant : NULL;
 }
 
+const char *order_token(const struct order *order)
+{
+	return order->head.token[0] ? order->head.token : NULL;
+}
+
 int order_configure(const struct order *order, struct spec *spec, struct err *err)
 {
 	*err = order->post->err;
@@ -106,7 +111,7 @@ static int do_run(const struct order *order)
 	struct engine_rest rest = { 0 };
 	struct engine_wishes wishes = { .interrupt_fd = WORKER_CANCEL_FD,
 		.wants_version = true,
-		.token = order->head.token[0] ? order->head.token : NULL,
+		.token = order_token(order),
 		.memory = order->post->memory };
 	spec_init(&spec);
 	result_init(&result);

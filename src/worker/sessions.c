@@ -148,6 +148,7 @@ static int take_turn(struct turn *turn, const struct asked *asked, struct spec *
 	struct result *result, struct err *err)
 {
 	const struct session_turn wish = { .tenant = order_tenant(turn->order),
+		.token = order_token(turn->order),
 		.session = asked->session,
 		.code = asked->spec.code,
 		.code_len = strlen(asked->spec.code),

@@ -113,7 +113,7 @@ TEST(what_is_too_much_is_cut_and_said_to_be)
 			xasprintf("{\"text/plain\":\"%0*d\"}", 1 << 20, 0), xstrdup("{}")));
 	keep("20260101T000000Z-aaaaaaaa");
 	char name[ARTIFACT_NAME_MAX];
-	ASSERT_OK(artifact_find("20260101", name, &err));
+	ASSERT_OK(artifact_find("20260101", NULL, name, &err));
 	ASSERT_OK(artifact_read(name, &json, &err));
 	ASSERT(json_object_object_get_ex(json, "code_is_exact", &value));
 	ASSERT(!json_object_get_boolean(value));
@@ -135,10 +135,35 @@ TEST(bytes_that_are_no_text_are_told_from_exact_code)
 	state_run.code = "\xff\xfe";
 	state_run.code_len = 2;
 	keep("20260101T000000Z-aaaaaaaa");
-	ASSERT_OK(artifact_find("20260101", name, &err));
+	ASSERT_OK(artifact_find("20260101", NULL, name, &err));
 	ASSERT_OK(artifact_read(name, &json, &err));
 	ASSERT(json_object_object_get_ex(json, "code_is_exact", &value));
 	ASSERT(!json_object_get_boolean(value));
+}
+
+TEST(each_token_has_artifacts_of_its_own)
+{
+	static const char *const tokens[] = { "a", "b", NULL };
+	char name[ARTIFACT_NAME_MAX];
+	set_up();
+	for (size_t i = 0; i < COUNT_OF(tokens); i++) {
+		char id[40];
+		(void)snprintf(id, sizeof(id), "2026010%zuT000000Z-aaaaaaaa", i + 1);
+		state_run.token = tokens[i];
+		keep(id);
+	}
+	for (size_t i = 0; i < COUNT_OF(tokens); i++) {
+		auto_json struct json_object *array = NULL;
+		const struct store_filter filter = { .token = tokens[i] };
+		ASSERT_OK(artifact_list(&filter, &array, &err));
+		ASSERT_EQ(json_object_array_length(array), tokens[i] ? 1 : 3);
+	}
+	ASSERT_OK(artifact_find("20260101", "a", name, &err));
+	ASSERT_FAIL(artifact_find("20260101", "b", name, &err), ERR_MISSING);
+	ASSERT_OK(artifact_find(HASH, "b", name, &err)); /* theirs alone is meant */
+	ASSERT_STR(name, "20260102T000000Z-" HASH ".json");
+	ASSERT_FAIL(artifact_find("20260103", "b", name, &err), ERR_MISSING);
+	ASSERT_OK(artifact_find("20260103", NULL, name, &err));
 }
 
 TEST(a_prefix_finds_one_by_name_id_or_hash_and_nothing_when_it_is_two)
@@ -148,24 +173,24 @@ TEST(a_prefix_finds_one_by_name_id_or_hash_and_nothing_when_it_is_two)
 	keep("20260101T000000Z-aaaaaaaa");
 	keep("20260101T000000Z-abbbbbbb");
 	keep("20260102T000000Z-cccccccc");
-	ASSERT_OK(artifact_find("20260102", name, &err));
+	ASSERT_OK(artifact_find("20260102", NULL, name, &err));
 	ASSERT_STR(name, "20260102T000000Z-" HASH ".json");
-	ASSERT_OK(artifact_find("20260101T000000Z-aa", name, &err));
+	ASSERT_OK(artifact_find("20260101T000000Z-aa", NULL, name, &err));
 	ASSERT_STR(name, "20260101T000000Z-" HASH ".json");
-	ASSERT_OK(artifact_find("20260101T000000Z-ab", name, &err));
+	ASSERT_OK(artifact_find("20260101T000000Z-ab", NULL, name, &err));
 	ASSERT_STR(name, "20260101T000000Z-" HASH "-abbbbbbb.json");
-	ASSERT_OK(artifact_find("20260101T000000Z-" HASH, name, &err));
+	ASSERT_OK(artifact_find("20260101T000000Z-" HASH, NULL, name, &err));
 	ASSERT_STR(name, "20260101T000000Z-" HASH ".json");
-	ASSERT_FAIL(artifact_find("20260101", name, &err), ERR_INVALID);
+	ASSERT_FAIL(artifact_find("20260101", NULL, name, &err), ERR_INVALID);
 	ASSERT_HAS(err.text, "2 artifacts begin with");
-	ASSERT_FAIL(artifact_find("d287", name, &err), ERR_INVALID);
-	ASSERT_FAIL(artifact_find("2027", name, &err), ERR_MISSING);
-	ASSERT_FAIL(artifact_find("", name, &err), ERR_MISSING);
-	ASSERT_FAIL(artifact_find("../", name, &err), ERR_MISSING);
+	ASSERT_FAIL(artifact_find("d287", NULL, name, &err), ERR_INVALID);
+	ASSERT_FAIL(artifact_find("2027", NULL, name, &err), ERR_MISSING);
+	ASSERT_FAIL(artifact_find("", NULL, name, &err), ERR_MISSING);
+	ASSERT_FAIL(artifact_find("../", NULL, name, &err), ERR_MISSING);
 	state_run.code = "other";
 	state_run.code_len = 5;
 	keep("20260103T000000Z-dddddddd");
-	ASSERT_OK(artifact_find("d9298a10", name, &err));
+	ASSERT_OK(artifact_find("d9298a10", NULL, name, &err));
 	ASSERT_OK(artifact_remove(name, &err));
 	ASSERT_EQ(count_kept(), 3);
 }

@@ -438,6 +438,7 @@ TEST(a_filter_lets_the_newest_pass_in_their_order)
 	for (size_t i = 0; i < COUNT_OF(ids); i++) {
 		(void)snprintf(state_result.id, sizeof(state_result.id), "%s", ids[i]);
 		state_result.status = i % 2 ? STATUS_ERROR : STATUS_OK;
+		state_run.token = i == 0 ? NULL : i == 1 ? "ci" : "ci2";
 		add(1);
 	}
 	/* clang-format off */
@@ -451,6 +452,10 @@ TEST(a_filter_lets_the_newest_pass_in_their_order)
 		{ { .id = "20260103" }, "c" },
 		{ { .id = "3" }, "" },
 		{ { .status = "oom" }, "" },
+		{ { .token = "ci" }, "b" },
+		{ { .token = "ci2", .limit = 1 }, "d" },
+		{ { .token = "ci2", .id = "20260102" }, "" },
+		{ { .token = "" }, "" },
 	};
 	/* clang-format on */
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
