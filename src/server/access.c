@@ -20,6 +20,7 @@
 #include "model/units.h"
 #include "server/parts.h"
 #include "server/routes.h"
+#include "wire/log.h"
 
 /* ---- the machine's own names --------------------------------------------------------------------
  */
@@ -149,8 +150,10 @@ static bool open_gate(struct request *request)
 	struct http *http = request->http;
 	struct err err = { 0 };
 	int r = gate_refresh(http->gate, &err);
-	if ((r < 0) != http->is_gate_stuck)
-		server_log(r < 0 ? "tokens: %s" : "tokens: they can be read again%s", err.text);
+	if (r < 0 && !http->is_gate_stuck)
+		log_say(LEVEL_ERROR, "tokens: %s", err.text);
+	else if (r == 0 && http->is_gate_stuck)
+		log_say(LEVEL_INFO, "tokens: they can be read again");
 	http->is_gate_stuck = r < 0;
 	if (r == 0)
 		return true;
@@ -323,7 +326,8 @@ void access_tick(struct http *http)
 	struct err err = { 0 };
 	bool is_stuck = gate_tick(http->gate, clock_us(), &err) < 0;
 	if (is_stuck && !http->is_book_stuck)
-		server_log("tokens: %s; what was used is counted and written later", err.text);
+		log_say(LEVEL_WARNING, "tokens: %s; what was used is counted, and written later",
+			err.text);
 	if (is_stuck)
 		http->is_book_stuck = true;
 	else if (gate_next_us(http->gate) == INT64_MAX)

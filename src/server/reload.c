@@ -109,7 +109,7 @@ static void apply(struct server *server, struct server_settings *after)
 	}
 	server->idle_us = clock_us();
 	if (http_reload(server->http, &err) < 0)
-		server_log("the certificate stays as it is: %s", err.text);
+		log_say(LEVEL_ERROR, "the certificate stays as it is: %s", err.text);
 	server_log("settings read again: %s", changes.len ? buf_text(&changes) : "no change");
 	admit_next(server);
 }

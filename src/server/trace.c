@@ -57,6 +57,9 @@ void trace_log(const struct request *request)
 	fields[count++] = (struct log_field){
 		.name = "duration_ms", .number = clock_us() - request->begun_us, .places = 3
 	};
+	if (request->tenant.holder)
+		fields[count++] =
+			(struct log_field){ .name = "token", .text = request->tenant.token };
 	if (request->trace[0]) {
 		trace_id(request->trace, id);
 		fields[count++] = (struct log_field){ .name = "trace_id", .text = id };
