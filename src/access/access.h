@@ -89,63 +89,65 @@ void token_hash(const char *text, char hash[SHA256_HEX + 1]);
  * form of one. */
 bool token_read_header(const char *value, char text[TOKEN_BYTES + 1]);
 
-/* ---- the book, for those who keep it -----------------------------------------------------------
+/* ---- the ledger, for those who keep it ---------------------------------------------------------
  */
 
-struct book;
+struct ledger;
 
-enum { BOOK_PATIENCE_MS = 5000 }; /* of one who may wait */
+enum { LEDGER_PATIENCE_MS = 5000 }; /* of one who may wait */
 
-/* With `is_made` it is made where there is none, else *ret_book is NULL then. What is locked by
+/* With `is_made` it is made where there is none, else *ret_ledger is NULL then. What is locked by
  * others is waited for so long. */
-int book_open(bool is_made, int patience_ms, struct book **ret_book, struct err *err);
-void book_close(struct book *book);
+int ledger_open(bool is_made, int patience_ms, struct ledger **ret_ledger, struct err *err);
+void ledger_close(struct ledger *ledger);
 
 /* A name that was used once is not given again: what was done under it is known by it. */
-int book_add(struct book *book, const struct token *token, struct err *err);
+int ledger_add(struct ledger *ledger, const struct token *token, struct err *err);
 
 /* ERR_MISSING: there is no such token. */
-int book_find(struct book *book, const char *name, struct token *ret_token, struct err *err);
+int ledger_find(struct ledger *ledger, const char *name, struct token *ret_token, struct err *err);
 
 /* Writes hash, scopes, expiry, revocation and limits of the token of that name. */
-int book_change(struct book *book, const struct token *token, struct err *err);
+int ledger_change(struct ledger *ledger, const struct token *token, struct err *err);
 
 /* All of them in the order in which they were made; *ret_tokens is the caller's. */
-int book_list(struct book *book, struct token **ret_tokens, size_t *ret_count, struct err *err);
+int ledger_list(
+	struct ledger *ledger, struct token **ret_tokens, size_t *ret_count, struct err *err);
 
-/* ---- the gate, for a daemon --------------------------------------------------------------------
+/* ---- the porter, for a daemon ------------------------------------------------------------------
  */
 
-struct gate;
+/* Knows who holds which token, and what they have used. */
+struct porter;
 
-/* Somebody with a token. It stays as long as the gate. */
+/* Somebody with a token. It stays as long as the porter. */
 struct holder {
 	struct holder *next;
 	struct token token;
 	int64_t day;       /* that token.cpu_us belongs to */
-	int64_t unpaid_us; /* of these: not in the book yet */
+	int64_t unpaid_us; /* of these: not in the ledger yet */
 	size_t running;    /* executions that run or wait */
 	double requests;   /* that it may make at once */
 	int64_t filled_us; /* when that was reckoned */
-	bool is_known;     /* it is in the book */
+	bool is_known;     /* it is in the ledger */
 };
 
-struct gate *gate_open(void);
-void gate_close(struct gate *gate); /* what was used and is not written yet is written */
+struct porter *porter_open(void);
+void porter_close(struct porter *porter); /* what was used and is not written yet is written */
 
-/* Before anything is asked of it: reads what has changed. -1: the book cannot be read at the
+/* Before anything is asked of it: reads what has changed. -1: the ledger cannot be read at the
  * moment, and nobody can be told from anybody. */
-int gate_refresh(struct gate *gate, struct err *err);
+int porter_refresh(struct porter *porter, struct err *err);
 
 /* Whether there is a token, be it revoked: then nobody comes in over a network without one. */
-bool gate_has_tokens(const struct gate *gate);
+bool porter_has_tokens(const struct porter *porter);
 
 /* Whether there is one that lets somebody in now. */
-bool gate_has_valid(const struct gate *gate, int64_t now_s);
+bool porter_has_valid(const struct porter *porter, int64_t now_s);
 
 /* Who shows this token; NULL, and why it is worth nothing. */
-struct holder *gate_find(
-	const struct gate *gate, const char *text, int64_t now_s, const char **ret_why);
+struct holder *porter_find(
+	const struct porter *porter, const char *text, int64_t now_s, const char **ret_why);
 
 /* Why something is refused for now, or for good. */
 struct refusal {
@@ -162,13 +164,13 @@ bool holder_begin(struct holder *holder, int64_t now_s, struct refusal *ret_refu
 bool holder_allows_memory(const struct holder *holder, int64_t bytes, struct refusal *ret_refusal);
 
 /* An execution that began is over. */
-void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_us, int64_t now_s);
+void holder_end(struct porter *porter, struct holder *holder, int64_t cpu_us, int64_t now_s);
 
 /* Microseconds of CPU time that are left today; INT64_MAX: no limit. */
 int64_t holder_cpu_left(struct holder *holder, int64_t now_s);
 
-/* When gate_tick() is wanted; INT64_MAX: not at all. */
-int64_t gate_next_us(const struct gate *gate);
+/* When porter_tick() is wanted; INT64_MAX: not at all. */
+int64_t porter_next_us(const struct porter *porter);
 
 /* Writes down what was used. What could not be written stays, and is tried again. */
-int gate_tick(struct gate *gate, int64_t now_us, struct err *err);
+int porter_tick(struct porter *porter, int64_t now_us, struct err *err);

@@ -61,7 +61,7 @@ struct token_verb {
 	const char *name;
 	bool needs_name, takes_name;
 	bool takes_scopes, takes_expires, takes_limits;
-	int (*run)(struct book *book, struct asked *asked, struct err *err);
+	int (*run)(struct ledger *ledger, struct asked *asked, struct err *err);
 };
 
 /* ---- the command line --------------------------------------------------------------------------
@@ -231,7 +231,7 @@ static void tell_secret(const struct asked *asked, const struct token *token, co
 /* ---- verbs -------------------------------------------------------------------------------------
  */
 
-static int make(struct book *book, struct asked *asked, struct err *err)
+static int make(struct ledger *ledger, struct asked *asked, struct err *err)
 {
 	char secret[TOKEN_BYTES + 1];
 	struct token *token = &asked->token;
@@ -240,16 +240,16 @@ static int make(struct book *book, struct asked *asked, struct err *err)
 		token->scopes = 1U << SCOPE_EXECUTE | 1U << SCOPE_SESSIONS;
 	token->created = time(NULL);
 	TRY(token_make(secret, token->hash, err));
-	TRY(book_add(book, token, err));
+	TRY(ledger_add(ledger, token, err));
 	tell_secret(asked, token, secret);
 	return 0;
 }
 
-static int rotate(struct book *book, struct asked *asked, struct err *err)
+static int rotate(struct ledger *ledger, struct asked *asked, struct err *err)
 {
 	char secret[TOKEN_BYTES + 1];
 	struct token token;
-	TRY(book_find(book, asked->name, &token, err));
+	TRY(ledger_find(ledger, asked->name, &token, err));
 	if (asked->has_expires)
 		token.expires = asked->token.expires;
 	else if (token.expires && time(NULL) >= token.expires)
@@ -259,28 +259,29 @@ static int rotate(struct book *book, struct asked *asked, struct err *err)
 			token.name);
 	token.revoked = 0;
 	TRY(token_make(secret, token.hash, err));
-	TRY(book_change(book, &token, err));
+	TRY(ledger_change(ledger, &token, err));
 	tell_secret(asked, &token, secret);
 	return 0;
 }
 
-static int withdraw(struct book *book, struct asked *asked, struct err *err)
+static int withdraw(struct ledger *ledger, struct asked *asked, struct err *err)
 {
 	struct token token;
-	TRY(book_find(book, asked->name, &token, err));
+	TRY(ledger_find(ledger, asked->name, &token, err));
 	if (!token.revoked) {
 		token.revoked = time(NULL);
-		TRY(book_change(book, &token, err));
+		TRY(ledger_change(ledger, &token, err));
 	}
 	if (asked->is_json)
 		print_json(token_to_json(&token));
 	return 0;
 }
 
-static int load(struct book *book, struct token **ret_tokens, size_t *ret_count, struct err *err)
+static int load(
+	struct ledger *ledger, struct token **ret_tokens, size_t *ret_count, struct err *err)
 {
-	if (book)
-		return book_list(book, ret_tokens, ret_count, err);
+	if (ledger)
+		return ledger_list(ledger, ret_tokens, ret_count, err);
 	*ret_tokens = NULL;
 	*ret_count = 0;
 	return 0;
@@ -294,11 +295,11 @@ static void print_tokens_json(const struct token *tokens, size_t count)
 	print_json(array);
 }
 
-static int list(struct book *book, struct asked *asked, struct err *err)
+static int list(struct ledger *ledger, struct asked *asked, struct err *err)
 {
 	auto_free struct token *tokens = NULL;
 	size_t count = 0;
-	TRY(load(book, &tokens, &count, err));
+	TRY(load(ledger, &tokens, &count, err));
 	if (asked->is_json) {
 		print_tokens_json(tokens, count);
 		return 0;
@@ -317,31 +318,31 @@ static int list(struct book *book, struct asked *asked, struct err *err)
 	return 0;
 }
 
-static int change_limits(struct book *book, struct asked *asked, struct err *err)
+static int change_limits(struct ledger *ledger, struct asked *asked, struct err *err)
 {
 	struct token token;
 	if (!asked->name)
 		return err_set(err, ERR_INVALID,
 			"limits: say whose are to change, for example hotcell token limits ci "
 			"--rate 60");
-	TRY(book_find(book, asked->name, &token, err));
+	TRY(ledger_find(ledger, asked->name, &token, err));
 	for (int i = 0; i < TOKEN_LIMIT_COUNT; i++)
 		if (asked->has_limit[i])
 			token.limits[i] = asked->token.limits[i];
-	return book_change(book, &token, err);
+	return ledger_change(ledger, &token, err);
 }
 
-static int show_limits(struct book *book, struct asked *asked, struct err *err)
+static int show_limits(struct ledger *ledger, struct asked *asked, struct err *err)
 {
 	auto_free struct token *tokens = NULL;
 	size_t count = 0;
 	if (has_limits(asked))
-		TRY(change_limits(book, asked, err));
+		TRY(change_limits(ledger, asked, err));
 	if (asked->name) {
 		tokens = xcalloc(1, sizeof(*tokens));
-		TRY(book_find(book, asked->name, &tokens[count++], err));
+		TRY(ledger_find(ledger, asked->name, &tokens[count++], err));
 	} else {
-		TRY(load(book, &tokens, &count, err));
+		TRY(load(ledger, &tokens, &count, err));
 	}
 	if (asked->is_json) {
 		print_tokens_json(tokens, count);
@@ -436,7 +437,7 @@ static int read_and_run(int argc, char **argv, struct strings *words, struct err
 	struct asked asked = { .verb = &verbs[0] };
 	struct cli_line line = { .context = &asked, .take = take };
 	struct config config;
-	struct book *book = NULL;
+	struct ledger *ledger = NULL;
 	TRY(cli_read_mixed(argc, argv, NULL, options, COUNT_OF(options), &line, words, err));
 	if (line.has_help) {
 		cli_help(&token_command, options, COUNT_OF(options), false, examples);
@@ -450,12 +451,12 @@ static int read_and_run(int argc, char **argv, struct strings *words, struct err
 	int r = cli_load(&config, &asked.wish, err); /* where the state directory is */
 	config_done(&config);
 	TRY(r);
-	TRY(book_open(asked.verb->run == make, BOOK_PATIENCE_MS, &book, err));
-	if (!book && asked.name)
+	TRY(ledger_open(asked.verb->run == make, LEDGER_PATIENCE_MS, &ledger, err));
+	if (!ledger && asked.name)
 		return err_set(err, ERR_MISSING,
 			"there is no token '%s': hotcell token new makes one", asked.name);
-	r = asked.verb->run(book, &asked, err);
-	book_close(book);
+	r = asked.verb->run(ledger, &asked, err);
+	ledger_close(ledger);
 	return r;
 }
 

@@ -22,7 +22,7 @@
 #include "server/routes.h"
 #include "wire/log.h"
 
-/* ---- the machine's own names --------------------------------------------------------------------
+/* ---- the machine's own names -------------------------------------------------------------------
  */
 
 /* Whether `host`, which may end in a port, is `name`. */
@@ -74,7 +74,7 @@ static bool is_rebound(const struct request *request)
 	return origin && (!scheme_end || !is_ours(request, scheme_end + 3));
 }
 
-/* ---- refusals -----------------------------------------------------------------------------------
+/* ---- refusals ----------------------------------------------------------------------------------
  */
 
 __attribute__((format(printf, 3, 4))) static void add_header(
@@ -141,20 +141,20 @@ static bool refuse_limit(struct request *request, const struct refusal *refusal)
 	return false;
 }
 
-/* ---- who it is ----------------------------------------------------------------------------------
+/* ---- who it is ---------------------------------------------------------------------------------
  */
 
 /* That the tokens cannot be read is said once, and that they can again. */
-static bool open_gate(struct request *request)
+static bool ask_porter(struct request *request)
 {
 	struct http *http = request->http;
 	struct err err = { 0 };
-	int r = gate_refresh(http->gate, &err);
-	if (r < 0 && !http->is_gate_stuck)
+	int r = porter_refresh(http->porter, &err);
+	if (r < 0 && !http->is_porter_stuck)
 		log_say(LEVEL_ERROR, "tokens: %s", err.text);
-	else if (r == 0 && http->is_gate_stuck)
+	else if (r == 0 && http->is_porter_stuck)
 		log_say(LEVEL_INFO, "tokens: they can be read again");
-	http->is_gate_stuck = r < 0;
+	http->is_porter_stuck = r < 0;
 	if (r == 0)
 		return true;
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "access_unavailable", NULL,
@@ -187,7 +187,7 @@ static bool know_holder(struct request *request, const char *value)
 	const char *why = NULL;
 	if (!token_read_header(value, text))
 		return refuse_token(request, "the Authorization header holds no token of hotcell");
-	struct holder *holder = gate_find(request->http->gate, text, time(NULL), &why);
+	struct holder *holder = porter_find(request->http->porter, text, time(NULL), &why);
 	explicit_bzero(text, sizeof(text));
 	if (!holder)
 		return refuse_token(request, why);
@@ -216,7 +216,7 @@ static bool know_peer(struct request *request)
 /* Who needs no token over TCP: nobody where others can connect, nor once there are tokens. */
 static void know_nobody(struct request *request)
 {
-	bool needs_token = request->is_exposed || gate_has_tokens(request->http->gate);
+	bool needs_token = request->is_exposed || porter_has_tokens(request->http->porter);
 	request->tenant = (struct tenant){ .key = 1, .scopes = needs_token ? 0 : SCOPES_ALL };
 	(void)snprintf(request->tenant.name, sizeof(request->tenant.name), TENANT_ANONYMOUS);
 	(void)snprintf(request->tenant.token, sizeof(request->tenant.token), TENANT_ANONYMOUS);
@@ -237,7 +237,7 @@ bool access_admit(struct request *request)
 	}
 	if (request->is_local && headers.count == 0)
 		return true;
-	if (!open_gate(request))
+	if (!ask_porter(request))
 		return false;
 	if (headers.count > 1)
 		return refuse_token(request, "there is more than one Authorization header");
@@ -247,7 +247,7 @@ bool access_admit(struct request *request)
 	return true;
 }
 
-/* ---- what they may ------------------------------------------------------------------------------
+/* ---- what they may -----------------------------------------------------------------------------
  */
 
 bool access_has_scope(const struct tenant *tenant, enum scope scope)
@@ -309,7 +309,7 @@ int access_submit(const struct tenant *tenant, enum work_kind kind, struct err *
 void access_end(struct http *http, const struct tenant *tenant, int64_t cpu_us)
 {
 	if (tenant->holder)
-		holder_end(http->gate, tenant->holder, cpu_us, time(NULL));
+		holder_end(http->porter, tenant->holder, cpu_us, time(NULL));
 }
 
 void access_bound(const struct tenant *tenant, struct work_wish *wish)
@@ -324,20 +324,20 @@ void access_bound(const struct tenant *tenant, struct work_wish *wish)
 void access_tick(struct http *http)
 {
 	struct err err = { 0 };
-	bool is_stuck = gate_tick(http->gate, clock_us(), &err) < 0;
-	if (is_stuck && !http->is_book_stuck)
+	bool is_stuck = porter_tick(http->porter, clock_us(), &err) < 0;
+	if (is_stuck && !http->is_ledger_stuck)
 		log_say(LEVEL_WARNING, "tokens: %s; what was used is counted, and written later",
 			err.text);
 	if (is_stuck)
-		http->is_book_stuck = true;
-	else if (gate_next_us(http->gate) == INT64_MAX)
-		http->is_book_stuck = false;
+		http->is_ledger_stuck = true;
+	else if (porter_next_us(http->porter) == INT64_MAX)
+		http->is_ledger_stuck = false;
 }
 
 int access_check_listener(struct http *http, const char *listen, struct err *err)
 {
-	TRY(gate_refresh(http->gate, err));
-	if (!gate_has_valid(http->gate, time(NULL)))
+	TRY(porter_refresh(http->porter, err));
+	if (!porter_has_valid(http->porter, time(NULL)))
 		return err_set(err, ERR_INVALID,
 			"--listen: '%.80s' can be reached from other machines, and there is no "
 			"token yet by which to tell who asks; make one with hotcell token new "

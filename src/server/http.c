@@ -579,7 +579,7 @@ int http_open(struct loop *loop, const struct http_settings *settings, struct ht
 	*ret_http = http;
 	http->workers = workers_open(loop, (size_t)settings->concurrency);
 	mcp_serve(http);
-	http->gate = gate_open();
+	http->porter = porter_open();
 	TRY(listen_local(http, err));
 	return settings->listen ? listen_at(http, settings->listen, err) : 0;
 }
@@ -600,7 +600,7 @@ void http_close(struct http *http)
 	}
 	workers_close(http->workers);
 	mcp_close(http->mcp);
-	gate_close(http->gate);
+	porter_close(http->porter);
 	free(http);
 }
 
@@ -658,8 +658,8 @@ int64_t http_next_us(const struct http *http)
 	for (const struct listener_socket *at = http ? http->listeners : NULL; at; at = at->next)
 		if (at->next_us < next_us)
 			next_us = at->next_us;
-	if (http && gate_next_us(http->gate) < next_us)
-		next_us = gate_next_us(http->gate);
+	if (http && porter_next_us(http->porter) < next_us)
+		next_us = porter_next_us(http->porter);
 	return next_us;
 }
 

@@ -223,9 +223,9 @@ struct http {
 	size_t running;
 	uint32_t epoch; /* random: ids of requests differ from those of another daemon */
 	uint64_t next_id;
-	bool is_draining;                  /* nothing new begins */
-	struct gate *gate;                 /* owned */
-	bool is_gate_stuck, is_book_stuck; /* tokens cannot be read, their use not written */
+	bool is_draining;                      /* nothing new begins */
+	struct porter *porter;                 /* owned */
+	bool is_porter_stuck, is_ledger_stuck; /* tokens cannot be read, their use not written */
 	struct http_counts counts;
 };
 

@@ -321,7 +321,7 @@ def cpu_time(person):
         secret = served.token("ci", "--cpu", "1")
         result = served.run("ci", "while True: pass")
         equal(result["status"], "cpu_limit", "what runs with a second left")
-        wait_until(lambda: served.limit("ci")["cpu_today"] > 0.9, "the book")
+        wait_until(lambda: served.limit("ci")["cpu_today"] > 0.9, "the ledger")
         answer = served.full("POST", "/v1/execute", {"code": "1"}, Authorization=f"Bearer {secret}")
         check(limited(answer, "cpu") <= 86400, "until midnight")
         equal(served.as_("ci", "GET", "/v1/languages")[0], 200, "what executes nothing")
@@ -332,7 +332,7 @@ def cpu_time(person):
         served.limit("ci", "--cpu", "1000")
         result = served.run("ci", "sum(range(5000000))")
         equal(result["meta"]["resource_limits"]["cpu_time"], None, "with much left nothing is bound")
-        wait_until(lambda: served.limit("ci")["cpu_today"] > used, "the book, again")
+        wait_until(lambda: served.limit("ci")["cpu_today"] > used, "the ledger, again")
 
 
 @claim("access: of 500 executions that wait, two tokens have half each of the next 250", who=("root",))
@@ -368,10 +368,10 @@ def fair(person):
         check(0.4 <= share <= 0.6, "the share of one", share)
 
 
-# ---- what goes wrong with the book -------------------------------------------------------------
+# ---- what goes wrong with the ledger -------------------------------------------------------------
 
 
-@claim("access: a locked or damaged book is told of, holds nobody up, and needs no restart")
+@claim("access: a locked or damaged ledger is told of, holds nobody up, and needs no restart")
 def trouble(person):
     with Guarded(person) as served:
         served.token("ci", "--cpu", "1000")
@@ -393,7 +393,7 @@ def trouble(person):
         person.write(path, "x" * 8192, 0o600)
         status, headers, text = served.full("POST", "/v1/execute", {"code": "1"},
                                             Authorization=f"Bearer {served.secrets['ci']}")
-        equal((status, error_of(text)["code"]), (503, "access_unavailable"), "with a damaged book")
+        equal((status, error_of(text)["code"]), (503, "access_unavailable"), "with a damaged ledger")
         equal(headers["Retry-After"], "1", "Retry-After")
         equal(served.execute(code="1")[0], 503, "without a token, too")
         equal(served.ask("GET", "/healthz", connection=served.unix())[0], 200, "over the socket")

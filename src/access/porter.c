@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who is let in, in a daemon. Tokens are held in memory and read anew when somebody has written to
- * the book, which is looked at before each request: a token that was revoked is worth nothing at
- * once. What is used counts at once too, and is written down a little later: a book that is locked
- * or a disk that is full holds nobody up, and loses nothing as long as the daemon lives.
+ * the ledger, which is looked at before each request: a token that was revoked is worth nothing at
+ * once. What is used counts at once too, and is written down a little later: a ledger that is
+ * locked or a disk that is full holds nobody up, and loses nothing as long as the daemon lives.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "access/book.h"
+#include "access/ledger.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "model/units.h"
@@ -23,55 +23,55 @@ enum {
 	MINUTE_US = 60000000,
 };
 
-struct gate {
-	struct book *book; /* owned; NULL: there is none */
+struct porter {
+	struct ledger *ledger; /* owned; NULL: there is none */
 	int64_t version;
 	struct holder *holders; /* owned */
-	bool is_stuck;          /* somebody has the book locked: it is not waited for again */
+	bool is_stuck;          /* somebody has the ledger locked: it is not waited for again */
 	int64_t write_us;       /* when what was used is written; INT64_MAX: there is nothing */
 };
 
-struct gate *gate_open(void)
+struct porter *porter_open(void)
 {
-	struct gate *gate = xcalloc(1, sizeof(*gate));
-	gate->write_us = INT64_MAX;
-	return gate;
+	struct porter *porter = xcalloc(1, sizeof(*porter));
+	porter->write_us = INT64_MAX;
+	return porter;
 }
 
-void gate_close(struct gate *gate)
+void porter_close(struct porter *porter)
 {
 	struct err err = { 0 };
-	if (!gate)
+	if (!porter)
 		return;
-	(void)gate_tick(gate, INT64_MAX, &err);
-	while (gate->holders) {
-		struct holder *holder = gate->holders;
-		gate->holders = holder->next;
+	(void)porter_tick(porter, INT64_MAX, &err);
+	while (porter->holders) {
+		struct holder *holder = porter->holders;
+		porter->holders = holder->next;
 		free(holder);
 	}
-	book_close(gate->book);
-	free(gate);
+	ledger_close(porter->ledger);
+	free(porter);
 }
 
-/* ---- what the book says ------------------------------------------------------------------------
+/* ---- what the ledger says ----------------------------------------------------------------------
  */
 
-static struct holder *find_name(const struct gate *gate, const char *name)
+static struct holder *find_name(const struct porter *porter, const char *name)
 {
-	struct holder *holder = gate->holders;
+	struct holder *holder = porter->holders;
 	while (holder && strcmp(holder->token.name, name) != 0)
 		holder = holder->next;
 	return holder;
 }
 
-static void take_token(struct gate *gate, const struct token *token, int64_t day)
+static void take_token(struct porter *porter, const struct token *token, int64_t day)
 {
-	struct holder *holder = find_name(gate, token->name);
+	struct holder *holder = find_name(porter, token->name);
 	if (!holder) {
 		holder = xcalloc(1, sizeof(*holder));
-		holder->next = gate->holders;
+		holder->next = porter->holders;
 		holder->requests = -1;
-		gate->holders = holder;
+		porter->holders = holder;
 	}
 	holder->token = *token;
 	holder->token.cpu_us += holder->unpaid_us;
@@ -79,72 +79,72 @@ static void take_token(struct gate *gate, const struct token *token, int64_t day
 	holder->is_known = true;
 }
 
-static int read_tokens(struct gate *gate, struct err *err)
+static int read_tokens(struct porter *porter, struct err *err)
 {
 	auto_free struct token *tokens = NULL;
 	size_t count = 0;
-	int64_t day = book_today();
-	TRY(book_list(gate->book, &tokens, &count, err));
-	for (struct holder *holder = gate->holders; holder; holder = holder->next)
+	int64_t day = ledger_today();
+	TRY(ledger_list(porter->ledger, &tokens, &count, err));
+	for (struct holder *holder = porter->holders; holder; holder = holder->next)
 		holder->is_known = false;
 	for (size_t i = 0; i < count; i++)
-		take_token(gate, &tokens[i], day);
+		take_token(porter, &tokens[i], day);
 	return 0;
 }
 
 /* The file that is there may be another one than we opened. */
-static bool is_other(const struct gate *gate)
+static bool is_other(const struct porter *porter)
 {
 	struct stat now;
 	struct stat opened;
-	if (book_look(&now) < 0)
-		return gate->book != NULL;
-	if (!gate->book)
+	if (ledger_look(&now) < 0)
+		return porter->ledger != NULL;
+	if (!porter->ledger)
 		return true;
-	book_stat(gate->book, &opened);
+	ledger_stat(porter->ledger, &opened);
 	return now.st_dev != opened.st_dev || now.st_ino != opened.st_ino;
 }
 
-static int open_book(struct gate *gate, struct err *err)
+static int open_ledger(struct porter *porter, struct err *err)
 {
-	book_close(take_ptr(&gate->book));
-	gate->version = -1;
-	for (struct holder *holder = gate->holders; holder; holder = holder->next)
+	ledger_close(take_ptr(&porter->ledger));
+	porter->version = -1;
+	for (struct holder *holder = porter->holders; holder; holder = holder->next)
 		holder->is_known = false;
-	return book_open(false, gate->is_stuck ? 0 : PATIENCE_MS, &gate->book, err);
+	return ledger_open(false, porter->is_stuck ? 0 : PATIENCE_MS, &porter->ledger, err);
 }
 
-static int refresh(struct gate *gate, struct err *err)
+static int refresh(struct porter *porter, struct err *err)
 {
 	int64_t version = 0;
-	if (is_other(gate))
-		TRY(open_book(gate, err));
-	if (!gate->book)
+	if (is_other(porter))
+		TRY(open_ledger(porter, err));
+	if (!porter->ledger)
 		return 0;
-	TRY(book_version(gate->book, &version, err));
-	if (version == gate->version)
+	TRY(ledger_version(porter->ledger, &version, err));
+	if (version == porter->version)
 		return 0;
-	TRY(read_tokens(gate, err));
-	gate->version = version;
+	TRY(read_tokens(porter, err));
+	porter->version = version;
 	return 0;
 }
 
-int gate_refresh(struct gate *gate, struct err *err)
+int porter_refresh(struct porter *porter, struct err *err)
 {
-	int r = refresh(gate, err);
+	int r = refresh(porter, err);
 	bool is_stuck = r < 0 && err->code == ERR_BUSY;
-	if (is_stuck != gate->is_stuck && gate->book)
-		book_set_patience(gate->book, is_stuck ? 0 : PATIENCE_MS);
-	gate->is_stuck = is_stuck;
+	if (is_stuck != porter->is_stuck && porter->ledger)
+		ledger_set_patience(porter->ledger, is_stuck ? 0 : PATIENCE_MS);
+	porter->is_stuck = is_stuck;
 	return r;
 }
 
 /* ---- who asks ----------------------------------------------------------------------------------
  */
 
-bool gate_has_tokens(const struct gate *gate)
+bool porter_has_tokens(const struct porter *porter)
 {
-	for (const struct holder *holder = gate->holders; holder; holder = holder->next)
+	for (const struct holder *holder = porter->holders; holder; holder = holder->next)
 		if (holder->is_known)
 			return true;
 	return false;
@@ -160,9 +160,9 @@ static const char *why_invalid(const struct holder *holder, int64_t now_s)
 	return NULL;
 }
 
-bool gate_has_valid(const struct gate *gate, int64_t now_s)
+bool porter_has_valid(const struct porter *porter, int64_t now_s)
 {
-	for (const struct holder *holder = gate->holders; holder; holder = holder->next)
+	for (const struct holder *holder = porter->holders; holder; holder = holder->next)
 		if (!why_invalid(holder, now_s))
 			return true;
 	return false;
@@ -177,13 +177,13 @@ static bool is_same(const char *a, const char *b)
 	return difference == 0;
 }
 
-struct holder *gate_find(
-	const struct gate *gate, const char *text, int64_t now_s, const char **ret_why)
+struct holder *porter_find(
+	const struct porter *porter, const char *text, int64_t now_s, const char **ret_why)
 {
 	char hash[SHA256_HEX + 1];
 	struct holder *found = NULL;
 	token_hash(text, hash);
-	for (struct holder *holder = gate->holders; holder; holder = holder->next)
+	for (struct holder *holder = porter->holders; holder; holder = holder->next)
 		if (is_same(hash, holder->token.hash))
 			found = holder;
 	*ret_why = found ? why_invalid(found, now_s) : "there is no such token";
@@ -273,7 +273,7 @@ bool holder_allows_memory(const struct holder *holder, int64_t bytes, struct ref
 		text);
 }
 
-void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_us, int64_t now_s)
+void holder_end(struct porter *porter, struct holder *holder, int64_t cpu_us, int64_t now_s)
 {
 	holder->running--;
 	if (cpu_us <= 0)
@@ -281,35 +281,35 @@ void holder_end(struct gate *gate, struct holder *holder, int64_t cpu_us, int64_
 	begin_day(holder, now_s);
 	holder->token.cpu_us += cpu_us;
 	holder->unpaid_us += cpu_us;
-	if (gate->write_us == INT64_MAX)
-		gate->write_us = clock_us() + WRITE_US;
+	if (porter->write_us == INT64_MAX)
+		porter->write_us = clock_us() + WRITE_US;
 }
 
 /* ---- writing it down ---------------------------------------------------------------------------
  */
 
-int64_t gate_next_us(const struct gate *gate)
+int64_t porter_next_us(const struct porter *porter)
 {
-	return gate->write_us;
+	return porter->write_us;
 }
 
-static int write_all(struct gate *gate, struct err *err)
+static int write_all(struct porter *porter, struct err *err)
 {
-	for (struct holder *holder = gate->holders; holder; holder = holder->next) {
+	for (struct holder *holder = porter->holders; holder; holder = holder->next) {
 		if (holder->unpaid_us == 0)
 			continue;
-		TRY(book_spend(
-			gate->book, holder->token.name, book_today(), holder->unpaid_us, err));
+		TRY(ledger_spend(porter->ledger, holder->token.name, ledger_today(),
+			holder->unpaid_us, err));
 		holder->unpaid_us = 0;
 	}
 	return 0;
 }
 
-int gate_tick(struct gate *gate, int64_t now_us, struct err *err)
+int porter_tick(struct porter *porter, int64_t now_us, struct err *err)
 {
-	if (gate->write_us > now_us || gate->write_us == INT64_MAX)
+	if (porter->write_us > now_us || porter->write_us == INT64_MAX)
 		return 0;
-	int r = gate->book ? write_all(gate, err) : 0;
-	gate->write_us = r < 0 ? clock_us() + WRITE_AGAIN_US : INT64_MAX;
+	int r = porter->ledger ? write_all(porter, err) : 0;
+	porter->write_us = r < 0 ? clock_us() + WRITE_AGAIN_US : INT64_MAX;
 	return r;
 }
