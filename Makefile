@@ -385,7 +385,7 @@ $(helpers): $(BUILD)/tests/%: $(BUILD)/obj/tests/errors/%.o $(parts) $(lib)
 $(fixtures): $(call obj,$(mcp_src) $(server_src)) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd -lgnutls -lsqlite3
 
 $(BUILD)/bench/true: bench/true.c
 	@mkdir -p $(@D)

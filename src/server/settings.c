@@ -196,18 +196,25 @@ static int configure_one(struct server_settings *settings, const struct config *
 	return err_wrap(err, "%s", origin);
 }
 
-/* Where it listens is passed on to clients too, and so stands in the environment. */
+static bool is_true(const struct config *config, const char *name)
+{
+	const struct config_value *value = config_look_up(config, "daemon", name);
+	return value && field_is_true(value->texts.items[0]);
+}
+
+/* Where its socket is is passed on to clients too, and so stands in the environment. */
 int server_settings_configure(
 	struct server_settings *settings, const struct config *config, struct err *err)
 {
+	static const char *const texts[] = { "warm", "listen", "tls-cert", "tls-key", "public-name",
+		"log-format", "log-level" };
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		TRY(configure_one(settings, config, numbers[i].flag, err));
-	TRY(configure_one(settings, config, "warm", err));
-	TRY(configure_one(settings, config, "log-format", err));
-	TRY(configure_one(settings, config, "log-level", err));
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		TRY(configure_one(settings, config, texts[i], err));
 	settings->has_idle = false; /* a default that waits for --on-demand */
-	const struct config_value *leaves = config_look_up(config, "daemon", "on_demand");
-	settings->is_on_demand = leaves && field_is_true(leaves->texts.items[0]);
+	settings->is_on_demand = is_true(config, "on_demand");
+	settings->is_plain = is_true(config, "plain_http");
 	return 0;
 }
 
