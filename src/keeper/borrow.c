@@ -179,12 +179,18 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	 * a pool has a user of its own */
 	if (policy->spec.ro.count + policy->spec.rw.count > 0 && machine_mode() == MODE_ROOT)
 		return 0;
+	/* the daemon wakes up while the policy is written: 50 µs */
+	bool is_ahead = borrower->ahead && borrower->ahead->conn_fd >= 0;
+	auto_fd int conn_fd = is_ahead ? -1 : find_lender();
+	if (conn_fd < 0 && !is_ahead)
+		return 0;
 	auto_free char *text = policy_to_json(policy);
-	if (text && borrower->ahead &&
-		take_ahead(borrower->ahead, text, policy, borrower, ret_keeper))
+	if (text && is_ahead && take_ahead(borrower->ahead, text, policy, borrower, ret_keeper))
 		return 1;
-	auto_fd int conn_fd = text ? find_lender() : -1;
-	if (conn_fd < 0 || loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
+	if (conn_fd < 0)
+		conn_fd = find_lender();
+	if (!text || conn_fd < 0 ||
+		loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
 		return 0;
 	int r = borrow_from(take_fd(&conn_fd), policy, borrower, ret_keeper, err);
 	if (r == 1 && borrower->ahead)
