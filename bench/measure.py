@@ -3,9 +3,13 @@
 import dataclasses
 import statistics
 import subprocess
+import threading
 
 from stage import STOPWATCH, environment
 
+# Seconds after which nothing more is to be expected: of a contender that only begins, of one of its
+# runs, and of a crowd beyond its time. A cell that never stands ready costs the first of them.
+BEGINS_WITHIN, RUNS_WITHIN, ENDS_WITHIN = 30, 5, 60
 QUANTILES = {"p25": 25, "p50": 50, "p95": 95, "p99": 99}
 
 
@@ -56,7 +60,8 @@ def write_plan(stage, rows):
 def rounds(stage, rows, count):
     done = subprocess.run([str(STOPWATCH), "rounds", str(count), write_plan(stage, rows)],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True,
-                          cwd="/", env=environment())
+                          cwd="/", env=environment(),
+                          timeout=len(rows) * (BEGINS_WITHIN + count * RUNS_WITHIN))
     return parse(done.stdout)
 
 
@@ -66,6 +71,22 @@ def load(stage, row, clients, milliseconds):
     crowd = [subprocess.Popen([str(STOPWATCH), "load", str(milliseconds), plan],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
                               env=environment()) for _ in range(clients)]
+    deadline = threading.Timer(milliseconds / 1000 + BEGINS_WITHIN + ENDS_WITHIN, end_all, [crowd])
+    deadline.start()
+    try:
+        return hear_all(crowd)
+    finally:
+        deadline.cancel()
+        end_all(crowd)
+
+
+def end_all(crowd):
+    for client in crowd:
+        if client.poll() is None:
+            client.kill()
+
+
+def hear_all(crowd):
     for client in crowd:
         client.stdout.readline()  # "ready"
     for client in crowd:
@@ -74,6 +95,9 @@ def load(stage, row, clients, milliseconds):
     for client in crowd:
         with client:
             took, _newline, rest = client.stdout.read().partition("\n")
+            if client.wait() < 0:
+                together.failure = "it did not end in time"
+                continue
             for measured in parse(rest if took.isdigit() else took).values():
                 if not measured.failure:
                     together.per_second += len(measured.samples) * 1e6 / int(took)
@@ -88,6 +112,6 @@ def park(stage, row, count, seconds):
     done = subprocess.run([str(STOPWATCH), "park", str(count), str(seconds),
                            write_plan(stage, [row])], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, check=True, cwd="/",
-                          env=environment())
+                          env=environment(), timeout=seconds + ENDS_WITHIN)
     reached, took_us = done.stdout.split()
     return int(reached), int(took_us)

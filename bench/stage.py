@@ -84,7 +84,8 @@ class Lender:
             # should we be killed, it leaves by itself
             self.daemon = self.start(log, "hotcelld", "--socket", self.socket, "--concurrency",
                                      str(self.concurrency), "--queue", "4096", "--on-demand",
-                                     "--parked", str(self.parked), "--idle", "120", "--warm", "")
+                                     "--parked", str(self.parked), "--idle", "120", "--warm", "",
+                                     "--drain-timeout", "0")
             self.await_socket(self.socket, self.daemon)
         return self
 

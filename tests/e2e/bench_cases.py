@@ -23,7 +23,8 @@ NAME_KEYS = {"name": str, "group": str, "title": str, "against": str}
 CONTENDER_KEYS = NAME_KEYS | SUMMARY_KEYS | {"ratio": NUMBER + (NONE,),
                                              "calm_ratio": NUMBER + (NONE,), "bars": list}
 BAR_KEYS = {"what": str, "value": NUMBER, "limit": NUMBER, "is_least": bool, "holds": bool}
-LEVEL_KEYS = {"outstanding": int, "bare_per_s": NUMBER, "cells_per_s": NUMBER}
+LEVEL_KEYS = {"outstanding": int, "bare_per_s": NUMBER, "cells_per_s": NUMBER,
+              "http_per_s": NUMBER}
 PARKED_KEYS = {"wanted": int, "reached": int, "seconds": NUMBER, "ended_seconds": NUMBER,
                "memory_kb": int, "kernel_kb": int, "serves": dict}
 WEIGHT_KEYS = {"cells": int, "private_kb": int, "pss_kb": int}
@@ -66,7 +67,7 @@ def check_crowds(report, is_root):
     for row in report["throughput"]:
         # how many an ordinary user may have at once is not for this test to judge
         may_fail = not is_root and row["outstanding"] > 2
-        more = {"failure": str} if may_fail and "failure" in row else {"ratio": NUMBER}
+        more = {"failure": str} if may_fail and "failure" in row else {"ratio": NUMBER, "http_ratio": NUMBER}
         check_keys(row, LEVEL_KEYS | more, {}, "throughput")
     check_keys(report["burst"], SUMMARY_KEYS | {"clients": int, "pool": int}, {}, "burst")
     equal(report["burst"]["samples"], report["burst"]["clients"], "answers to a burst")
