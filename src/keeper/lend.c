@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ struct lender {
 	struct pool *pools;
 	size_t pool_count, loan_count;
 	size_t ahead_count; /* of the loans */
+	uint64_t served, missed; /* by pools that are gone */
 	int64_t next_look_us;
 	int64_t granted_us;     /* when a cell was last lent */
 	int64_t alone_since_us; /* 0: a daemon is there */
@@ -125,6 +127,8 @@ static void drop_pool(struct lender *lender, struct pool *pool)
 		at = &(*at)->next;
 	*at = pool->next;
 	lender->pool_count--;
+	lender->served += pool->served;
+	lender->missed += pool->missed;
 	pool_close(pool);
 }
 
@@ -272,6 +276,17 @@ static struct json_object *describe_pool(const struct pool *pool)
 	return json;
 }
 
+static int64_t own_memory_kb(void)
+{
+	char text[128];
+	int64_t all = 0;
+	int64_t resident = 0;
+	if (io_read_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) <= 0 ||
+		sscanf(text, "%" SCNd64 " %" SCNd64, &all, &resident) != 2)
+		return 0;
+	return resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
 static void answer_info(struct lender *lender, int fd)
 {
 	auto_json struct json_object *json = json_object_new_object();
@@ -284,6 +299,17 @@ static void answer_info(struct lender *lender, int fd)
 	json_put(json, "ahead", json_object_new_int64((int64_t)lender->ahead_count));
 	json_put(
 		json, "sessions", json_object_new_int64((int64_t)sessions_count(lender->sessions)));
+	uint64_t served = lender->served;
+	uint64_t missed = lender->missed;
+	for (const struct pool *pool = lender->pools; pool; pool = pool->next) {
+		served += pool->served;
+		missed += pool->missed;
+	}
+	json_put(json, "served", json_object_new_uint64(served));
+	json_put(json, "missed", json_object_new_uint64(missed));
+	json_put(json, "memory_kb", json_object_new_int64(own_memory_kb()));
+	json_put(json, "most_parked", json_object_new_int64(lender->options.most_parked));
+	json_put(json, "most_sessions", json_object_new_int64(lender->options.most_sessions));
 	json_put(json, "pools", pools);
 	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
 		(void)json_object_array_add(pools, describe_pool(pool));
@@ -358,8 +384,10 @@ static void take_settings(struct lender *lender, const struct loan_message *mess
 	}
 	if (find_count(json, "parked", LIMIT_PARKED, &count))
 		set_parked(lender, count);
-	if (find_count(json, "sessions", LIMIT_SESSIONS, &count))
+	if (find_count(json, "sessions", LIMIT_SESSIONS, &count)) {
+		lender->options.most_sessions = (long)count;
 		sessions_set_most(lender->sessions, count);
+	}
 	const char *format = json_object_get_string(json_object_object_get(json, "log_format"));
 	const char *level = json_object_get_string(json_object_object_get(json, "log_level"));
 	if (format && log_format_of(format) < LOG_FORMAT_COUNT && level &&

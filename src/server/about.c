@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server tells of itself: health, metrics, languages, and its interface. */
-#include <inttypes.h>
+/* What the server tells of itself: health, languages, and its interface. */
 #include <string.h>
 
 #include "base/own.h"
 #include "model/field.h"
-#include "model/result.h"
 #include "provider/provider.h"
 #include "server/routes.h"
 #include "wire/json.h"
@@ -29,81 +27,6 @@ void route_providers(struct request *request)
 		(void)json_object_array_add(list, json);
 	}
 	answer_json(request, MHD_HTTP_OK, list);
-}
-
-/* ---- metrics ------------------------------------------------------------------------------------
- */
-
-static void put_metric(
-	struct buf *text, const char *name, const char *kind, const char *help, uint64_t value)
-{
-	(void)buf_printf(text, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, help, name,
-		kind, name, value);
-}
-
-static void put_buckets(struct buf *text, const struct http_counts *counts)
-{
-	static const char name[] = "hotcell_execution_seconds";
-	uint64_t sum = 0;
-	(void)buf_printf(text,
-		"# HELP %s How long executions took, from their request to their result.\n"
-		"# TYPE %s histogram\n",
-		name, name);
-	for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
-		sum += counts->latencies[i];
-		(void)buf_printf(
-			text, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, http_latencies[i], sum);
-	}
-	(void)buf_printf(text,
-		"%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n", name,
-		counts->finished, name, (double)counts->latency_us / 1e6, name, counts->finished);
-}
-
-/* A tool is a row, named by us: no client can add one. */
-static void put_tools(struct buf *text, const struct mcp *mcp)
-{
-	const char *tool = NULL;
-	uint64_t calls = 0;
-	uint64_t errors = 0;
-	(void)buf_printf(text, "# HELP hotcell_mcp_calls_total Calls of tools over MCP.\n"
-			       "# TYPE hotcell_mcp_calls_total counter\n");
-	for (size_t i = 0; mcp_count(mcp, i, &tool, &calls, &errors); i++)
-		(void)buf_printf(
-			text, "hotcell_mcp_calls_total{tool=\"%s\"} %" PRIu64 "\n", tool, calls);
-	(void)buf_printf(text, "# HELP hotcell_mcp_errors_total Calls that ended as an error.\n"
-			       "# TYPE hotcell_mcp_errors_total counter\n");
-	for (size_t i = 0; mcp_count(mcp, i, &tool, &calls, &errors); i++)
-		(void)buf_printf(
-			text, "hotcell_mcp_errors_total{tool=\"%s\"} %" PRIu64 "\n", tool, errors);
-}
-
-void route_metrics(struct request *request)
-{
-	enum { METRICS_MAX = 64 << 10 };
-	auto_buf struct buf text;
-	const struct http *http = request->http;
-	const struct http_counts *counts = &http->counts;
-	buf_init(&text, METRICS_MAX);
-	(void)buf_printf(&text, "# HELP hotcell_executions_total Executions by their status.\n"
-				"# TYPE hotcell_executions_total counter\n");
-	for (size_t i = STATUS_OK; i < RUN_STATUS_COUNT; i++)
-		(void)buf_printf(&text, "hotcell_executions_total{status=\"%s\"} %" PRIu64 "\n",
-			run_status_names[i], counts->by_status[i]);
-	put_buckets(&text, counts);
-	put_metric(&text, "hotcell_executions_running", "gauge", "Executions that run now.",
-		http->running);
-	put_metric(&text, "hotcell_executions_waiting", "gauge",
-		"Executions that wait for a place.", http->queue.count);
-	put_metric(&text, "hotcell_executions_refused_total", "counter",
-		"Executions refused because too many waited.", counts->refused);
-	put_metric(&text, "hotcell_http_limited_total", "counter",
-		"Requests refused because of a limit of their token.", counts->limited);
-	put_metric(&text, "hotcell_http_requests_total", "counter", "Requests over HTTP.",
-		counts->requests);
-	put_metric(&text, "hotcell_http_errors_total", "counter",
-		"Requests answered with a status of 400 and more.", counts->errors);
-	put_tools(&text, http->mcp);
-	answer_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4", xstrdup(buf_text(&text)));
 }
 
 /* ---- the interface, described -------------------------------------------------------------------

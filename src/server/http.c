@@ -187,7 +187,8 @@ static bool find_route(struct request *request)
 /* While it drains, only what tells of the daemon itself is answered. */
 static bool is_welcome(struct request *request)
 {
-	if (!request->http->is_draining || strncmp(request->path, "/v1/", 4) != 0)
+	enum scope scope = request->route->scope;
+	if (!request->http->is_draining || scope == SCOPE_NONE || scope == SCOPE_ADMIN)
 		return true;
 	answer_draining(request);
 	return false;
@@ -214,7 +215,6 @@ static struct request *new_request(struct listener_socket *listener,
 	trace_begin(request);
 	buf_init(&request->body, BODY_MAX);
 	buf_init(&request->stream, BODY_MAX + STREAM_HIGH);
-	http->counts.requests++;
 	request->next = http->requests;
 	if (request->next)
 		request->next->prev = request;
@@ -323,6 +323,7 @@ static void finish(void *context, struct MHD_Connection *connection, void **slot
 	(void)why;
 	if (*slot) {
 		trace_log(*slot);
+		metrics_count_request(*slot);
 		free_request(*slot);
 	}
 	*slot = NULL;
@@ -577,6 +578,7 @@ int http_open(struct loop *loop, const struct http_settings *settings, struct ht
 	http->loop = loop;
 	http->settings = *settings;
 	*ret_http = http;
+	metrics_open(&http->counts);
 	http->workers = workers_open(loop, (size_t)settings->concurrency);
 	mcp_serve(http);
 	http->porter = porter_open();
@@ -601,6 +603,7 @@ void http_close(struct http *http)
 	workers_close(http->workers);
 	mcp_close(http->mcp);
 	porter_close(http->porter);
+	metrics_close(&http->counts);
 	free(http);
 }
 
@@ -641,7 +644,7 @@ void http_cancel(struct http *http)
 
 bool http_owns(const struct http *http, pid_t pid)
 {
-	return http && workers_has(http->workers, pid);
+	return http && (pid == getpid() || workers_has(http->workers, pid));
 }
 
 void http_set_limits(struct http *http, int64_t concurrency, int64_t queue)

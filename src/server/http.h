@@ -25,6 +25,7 @@ enum {
 
 struct http;
 struct listener_socket;
+struct http_counts;
 
 /* What is known of whoever asks. */
 struct tenant {
@@ -163,6 +164,8 @@ typedef void question_hear(
 
 /* Takes `ask`, and says whose it is. */
 void question_ask(struct request *request, struct json_object *ask, question_hear *hear);
+/* The same for how things are, as a client at the socket is told. */
+void question_account(struct request *request, question_hear *hear);
 void question_drop(struct question *question); /* nobody waits for it any more */
 
 /* Work that is heard of as from a worker, the last word included, and not as an answer. It waits
@@ -178,6 +181,11 @@ void asker_leave(struct asker *asker); /* whoever asked is gone; NULL: nobody di
 void trace_begin(struct request *request);
 void trace_answer(const struct request *request, struct MHD_Response *response);
 void trace_log(const struct request *request);
+
+/* metrics.c */
+void metrics_open(struct http_counts *counts);
+void metrics_close(struct http_counts *counts);
+void metrics_count_request(struct request *request); /* it is over */
 
 /* routes.c */
 /* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */
@@ -199,16 +207,31 @@ struct http_settings {
 	int64_t concurrency, queue;
 };
 
-enum { LATENCY_BUCKETS = 10 };
-extern const double http_latencies[LATENCY_BUCKETS]; /* seconds, rising */
+enum { LATENCY_BUCKETS = 12, LANGUAGES_COUNTED = 48, LANGUAGE_SIZE = 32, CODES_COUNTED = 24 };
 
-/* Counted since the start. */
+/* How long something took. */
+struct histogram {
+	uint64_t count, sum_us;
+	uint64_t buckets[LATENCY_BUCKETS]; /* those up to its bound, and longer than the one before
+					    */
+};
+
+/* Counted since the start. Names come from outside, so there is an end to how many are counted. */
 struct http_counts {
-	uint64_t requests, errors, refused;
-	uint64_t limited;                     /* past a limit of their token */
-	uint64_t by_status[RUN_STATUS_COUNT]; /* of executions */
-	uint64_t finished, latency_us;
-	uint64_t latencies[LATENCY_BUCKETS]; /* those up to this long, and longer than the last */
+	uint64_t errors, refused;
+	uint64_t limited; /* past a limit of their token */
+	struct language_count {
+		char name[LANGUAGE_SIZE];
+		uint64_t by_status[RUN_STATUS_COUNT]; /* of executions */
+		struct histogram took;
+	} languages[LANGUAGES_COUNTED];
+	size_t language_count;
+	struct route_count {
+		uint64_t by_code[CODES_COUNTED]; /* as codes[] has them */
+		struct histogram took;
+	} * routes; /* owned; one for each route, and one for what is none */
+	unsigned int codes[CODES_COUNTED];
+	size_t code_count;
 };
 
 struct http {
@@ -238,7 +261,7 @@ void http_drain(struct http *http);
 bool http_is_idle(const struct http *http);
 void http_cancel(struct http *http);
 
-/* Whether a process is one of its workers. */
+/* Whether a process is one of its workers, or the daemon itself, which asks for them. */
 bool http_owns(const struct http *http, pid_t pid);
 
 /* So many executions at once from now on, and so many that wait. */

@@ -19,6 +19,7 @@ struct question {
 	struct request *request;
 	struct watch watch;
 	int fd; /* owned */
+	enum loan_kind kind;
 	question_hear *hear;
 };
 
@@ -32,15 +33,16 @@ void question_drop(struct question *question)
 }
 
 /* `ret_fd` receives the descriptor that came, -1: none. */
-static int read_answer(int fd, struct json_object **ret_answer, int *ret_fd, struct err *err)
+static int read_answer(const struct question *question, struct json_object **ret_answer,
+	int *ret_fd, struct err *err)
 {
 	struct loan_message message;
-	int r = loan_receive(fd, &message);
+	int r = loan_receive(question->fd, &message);
 	if (r <= 0)
 		return err_set(err, ERR_BROKEN, "the keeper ended");
 	if (message.kind == LOAN_REFUSED)
 		r = loan_refusal(&message, err);
-	else if (message.kind != LOAN_SESSION)
+	else if (message.kind != question->kind)
 		r = err_set(err, ERR_BROKEN, "the keeper's answer makes no sense");
 	else
 		r = json_read(
@@ -59,29 +61,29 @@ static void hear_keeper(void *context, uint32_t events)
 	struct err err = { 0 };
 	int fd = -1;
 	(void)events;
-	(void)read_answer(question->fd, &answer, &fd, &err);
+	(void)read_answer(question, &answer, &fd, &err);
 	request->question = NULL;
 	question->hear(request, answer, fd, &err);
 	question_drop(question); /* what the keeper keeps in place for it stays so until now */
 }
 
-static int ask(
-	struct request *request, struct json_object *json, question_hear *hear, struct err *err)
+static int ask(struct request *request, enum loan_kind kind, const char *text, question_hear *hear,
+	struct err *err)
 {
 	struct http *http = request->http;
 	int socks[2] = { -1, -1 };
-	auto_free char *text = json_print(json, false);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, socks) < 0)
 		return err_sys(err, errno, "make a socket");
 	struct question *question = xcalloc(1, sizeof(*question));
-	*question = (struct question){ .request = request, .fd = socks[0], .hear = hear };
+	*question =
+		(struct question){ .request = request, .fd = socks[0], .kind = kind, .hear = hear };
 	question->watch =
 		(struct watch){ .fd = socks[0], .wake = hear_keeper, .context = question };
 	int r = loop_add(http->loop, &question->watch, EPOLLIN);
 	if (r < 0)
 		question->watch.fd = -1;
 	else
-		r = loan_send(socks[0], LOAN_SESSION, 0, text, strlen(text), NULL, 0);
+		r = loan_send(socks[0], kind, 0, text, strlen(text), NULL, 0);
 	if (r < 0) {
 		own_close(&socks[1]);
 		question_drop(question);
@@ -98,6 +100,14 @@ void question_ask(struct request *request, struct json_object *json, question_he
 	struct err err = { 0 };
 	if (request->tenant.name[0])
 		json_put(own, "tenant", json_new_string(request->tenant.name));
-	if (ask(request, own, hear, &err) < 0)
+	auto_free char *text = json_print(own, false);
+	if (ask(request, LOAN_SESSION, text, hear, &err) < 0)
+		hear(request, NULL, -1, &err);
+}
+
+void question_account(struct request *request, question_hear *hear)
+{
+	struct err err = { 0 };
+	if (ask(request, LOAN_INFO, "", hear, &err) < 0)
 		hear(request, NULL, -1, &err);
 }

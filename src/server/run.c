@@ -45,26 +45,6 @@ static void free_run(struct run *run)
 	free(run);
 }
 
-const double http_latencies[LATENCY_BUCKETS] = { 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5,
-	30 };
-
-static void count_latency(struct http_counts *counts, int64_t took_us)
-{
-	size_t at = 0;
-	while (at < LATENCY_BUCKETS && (double)took_us / 1e6 > http_latencies[at])
-		at++;
-	if (at < LATENCY_BUCKETS)
-		counts->latencies[at]++;
-	counts->latency_us += (uint64_t)took_us;
-	counts->finished++;
-}
-
-void run_count(struct http *http, const char *result, size_t len, int64_t begun_us)
-{
-	http->counts.by_status[work_status(result, len)]++;
-	count_latency(&http->counts, clock_us() - begun_us);
-}
-
 /* ---- what the worker says -----------------------------------------------------------------------
  */
 
@@ -349,7 +329,8 @@ static int read_job(struct request *request, enum work_kind kind, struct json_ob
 			(void)json_object_object_add(json, key, json_object_get(value));
 		}
 	}
-	if (request->trace[0] && !json_object_object_get(json, "traceparent"))
+	if (request->trace[0] && asked_takes(kind, spec_field("traceparent")) &&
+		!json_object_object_get(json, "traceparent"))
 		json_put(json, "traceparent", json_new_string(request->trace));
 	*ret_job = json_print(json, false);
 	return run_check(&request->tenant, kind, *ret_job, strlen(*ret_job), asked, err);

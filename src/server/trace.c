@@ -39,7 +39,7 @@ void trace_answer(const struct request *request, struct MHD_Response *response)
  * route is somebody's mistake, and told as it came. */
 void trace_log(const struct request *request)
 {
-	enum { FIELDS_MAX = 8 };
+	enum { FIELDS_MAX = 10 };
 	struct log_field fields[FIELDS_MAX];
 	char id[TRACE_ID_SIZE];
 	size_t count = 0;
@@ -60,6 +60,9 @@ void trace_log(const struct request *request)
 	if (request->tenant.holder)
 		fields[count++] =
 			(struct log_field){ .name = "token", .text = request->tenant.token };
+	if (request->tenant.name[0])
+		fields[count++] =
+			(struct log_field){ .name = "tenant", .text = request->tenant.name };
 	if (request->trace[0]) {
 		trace_id(request->trace, id);
 		fields[count++] = (struct log_field){ .name = "trace_id", .text = id };

@@ -81,9 +81,10 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 
 bool asked_takes(enum work_kind kind, const struct field *field)
 {
-	static const char *const of_turns[] = { "code", "timeout", "max_output", "env", "stdin" };
+	static const char *const of_turns[] = { "code", "timeout", "max_output", "env", "stdin",
+		"traceparent" };
 	static const char *const not_of_sessions[] = { "code", "file", "exec", "args", "stdin",
-		"outs", "spill" };
+		"outs", "spill", "traceparent" };
 	switch (kind) {
 	case WORK_RUN:
 	case WORK_CHECK:

@@ -181,7 +181,9 @@ static int read_turn(
 		return err_set(err, ERR_INVALID, "session: is missing");
 	if (order_is_cancelled(order))
 		return err_set(err, ERR_INTERRUPTED, "interrupted before it began");
-	return order_configure(order, spec, err);
+	TRY(order_configure(order, spec, err));
+	spec->traceparent = take_ptr(&asked->spec.traceparent);
+	return 0;
 }
 
 int do_turn(const struct order *order)

@@ -32,6 +32,9 @@ struct workers *workers_open(struct loop *loop, size_t most);
 /* So many at once from now on; those beyond it stay until they are not needed. */
 void workers_set_most(struct workers *workers, size_t most);
 
+/* How many there are, and how many of these are at work. */
+void workers_count(const struct workers *workers, size_t *ret_all, size_t *ret_busy);
+
 /* Whether a process is one of them. */
 bool workers_has(const struct workers *workers, pid_t pid);
 

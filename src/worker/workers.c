@@ -366,6 +366,14 @@ void workers_set_most(struct workers *workers, size_t most)
 	workers->most = most;
 }
 
+void workers_count(const struct workers *workers, size_t *ret_all, size_t *ret_busy)
+{
+	*ret_all = workers->count;
+	*ret_busy = 0;
+	for (const struct worker *worker = workers->first; worker; worker = worker->next)
+		*ret_busy += worker->work != NULL;
+}
+
 bool workers_has(const struct workers *workers, pid_t pid)
 {
 	const struct worker *worker = workers->first;

@@ -191,7 +191,7 @@ def gone(person):
                 "serve", "--socket", served.daemon.path, "--status", "--json").out)["running"] == 0,
                 "the run's end")
         text = served.ask("GET", "/metrics")[1]
-        contains(text, 'hotcell_executions_total{status="interrupted"} 2', "metrics")
+        contains(text, 'hotcell_executions_total{language="python",status="interrupted"} 2', "metrics")
     nothing_left(person)
 
 
@@ -244,7 +244,7 @@ def about(person):
         equal(json.loads(served.ask("GET", "/healthz")[1])["status"], "ok", "health")
         served.execute(code="1")
         contains(served.ask("GET", "/metrics")[1],
-                 'hotcell_executions_total{status="ok"} 1', "metrics")
+                 'hotcell_executions_total{language="python",status="ok"} 1', "metrics")
         described = json.loads(served.ask("GET", "/openapi.json")[1])
         for path in described["paths"]:
             for method in described["paths"][path]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What whoever keeps a daemon running relies on: its log, traces, and an end in order."""
 import json
+import re
 import signal
 import threading
 
@@ -100,6 +101,11 @@ def traces(person):
         answer, text = answer_to(served, "POST", "/v1/execute", {"code": "1"}, traceparent=PARENT)
         equal(answer.headers["traceparent"], PARENT, "the answer's header")
         equal(parse_result(text, "http")["meta"]["trace_id"], TRACE, "the result")
+        answer_to(served, "POST", "/v1/sessions", {"name": "s"}, traceparent=PARENT)
+        _answer, text = answer_to(served, "POST", "/v1/sessions/s/exec", {"code": "1"}, traceparent=PARENT)
+        equal(parse_result(text, "http")["meta"]["trace_id"], TRACE, "the result of a turn")
+        equal(answer_to(served, "POST", "/v1/check", {"code": "1"}, traceparent=PARENT)[0].status, 200, "a check")
+        answer_to(served, "DELETE", "/v1/sessions/s")
         for wrong in (PARENT.upper(), PARENT + "-x", f"00-{'0' * 32}-b7ad6b7169203331-01", "no"):
             answer, text = answer_to(served, "POST", "/v1/execute", {"code": "1"}, traceparent=wrong)
             equal((answer.status, answer.headers["traceparent"]), (200, None), wrong)
@@ -110,6 +116,98 @@ def traces(person):
     ran = person.run("--traceparent", "no", "-c", "1")
     ran.exits(125)
     contains(ran.err, "32 hexadecimal digits", "a wrong one on the command line")
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (-?[0-9.e+]+|\+Inf)$')
+
+
+def parse_metrics(text):
+    """The text format, held to what promtool checks: every metric has help and a type before its
+    samples, in one block; counters end in _total; no series twice; histograms rise and are whole."""
+    kinds, helped, samples, ended, current = {}, set(), {}, set(), None
+    check(text.endswith("\n"), "no newline at the end")
+    for line in text.splitlines():
+        if line.startswith("# "):
+            _hash, what, name, rest = line.split(" ", 3)
+            check(what in ("HELP", "TYPE") and rest, line)
+            if what == "HELP":
+                check(name not in helped, f"help of {name} twice")
+                check(rest.endswith("."), f"help of {name} is no sentence")
+                helped.add(name)
+            else:
+                check(name not in kinds, f"type of {name} twice")
+                check(rest in ("counter", "gauge", "histogram"), line)
+                kinds[name] = rest
+                equal(name.endswith("_total"), rest == "counter", f"the name of {name}")
+            continue
+        found = SAMPLE.match(line)
+        check(found, "not a sample", line)
+        name, labels, value = found.groups()
+        base = re.sub("_(bucket|sum|count)$", "", name) if name not in kinds else name
+        check(base in kinds and base in helped, f"no help or type for {line}")
+        if base != current:
+            check(base not in ended, f"{base} is told in two places")
+            ended.add(base)
+            current = base
+        key = (name, labels or "")
+        check(key not in samples, f"{line} twice")
+        samples[key] = float(value)
+    for name, kind in kinds.items():
+        if kind == "histogram":
+            check_histogram(name, samples)
+    return samples
+
+
+def check_histogram(name, samples):
+    series = {}
+    for (sample, labels), value in samples.items():
+        if sample == f"{name}_bucket":
+            others, _comma, bound = labels.rpartition(",le=")
+            series.setdefault(others, []).append((float(bound.strip('"').replace("+Inf", "inf")), value))
+    for labels, buckets in series.items():
+        equal(buckets, sorted(buckets), f"buckets of {name}{labels}")
+        equal([value for _bound, value in buckets], sorted(value for _bound, value in buckets),
+              f"counts of {name}{labels}")
+        equal(buckets[-1], (float("inf"), samples[f"{name}_count", labels]), f"whole of {name}{labels}")
+        check((f"{name}_sum", labels) in samples, f"sum of {name}{labels}")
+
+
+@claim("metrics: Prometheus can read them, and they count what happened")
+def metrics(person):
+    with Served(person) as served:
+        before = parse_metrics(served.ask("GET", "/metrics")[1])
+        served.daemon.settle()
+        for code in ("1", "1/0", 'print(\'"language":"forged"\')', "display({'language': 'forged'})"):
+            served.execute(code=code)
+        served.execute(code="echo hi", language="bash")
+        served.execute(exec=["true"])
+        served.ask("GET", "/nowhere")
+        env = {"HOTCELL_SOCKET": served.daemon.path}
+        person.call("session", "new", "s", env=env).ok()
+        text = served.ask("GET", "/metrics")[1]
+        after = parse_metrics(text)
+        person.call("session", "kill", "s", env=env).ok()
+        lacks(text, "forged", "metrics")
+        for name, labels, wanted in (
+                ("hotcell_executions_total", 'language="python",status="ok"', 3),
+                ("hotcell_executions_total", 'language="python",status="error"', 1),
+                ("hotcell_executions_total", 'language="bash",status="ok"', 1),
+                ("hotcell_executions_total", 'language="none",status="ok"', 1),
+                ("hotcell_execution_seconds_count", 'language="python"', 4),
+                ("hotcell_http_requests_total", 'method="POST",route="/v1/execute",code="200"', 6),
+                ("hotcell_http_requests_total", 'method="none",route="none",code="404"', 1),
+                ("hotcell_http_errors_total", "", 1), ("hotcell_sessions", "", 1),
+                ("hotcell_keeper_up", "", 1), ("hotcell_executions_waiting", "", 0),
+                ("hotcell_workers", 'state="busy"', 0), ("hotcell_draining", "", 0)):
+            equal(after.get((name, labels)), wanted, f"{name} {labels}")
+        check(after["hotcell_loans_total", ""] - before["hotcell_loans_total", ""] >= 6, "loans")
+        for process in ("daemon", "keeper"):
+            memory = after["hotcell_memory_bytes", f'process="{process}"']
+            check(1 << 20 < memory < 100 << 20, f"memory of the {process}", memory)
+        check(after["hotcell_cells_parked", 'language="python",form="guest"'] +
+              after["hotcell_cells_served_total", ""] > 0, "cells")
 
 
 # ---- the end -------------------------------------------------------------------------------------
