@@ -25,6 +25,7 @@ extern const struct command cmd_repl;
 extern const struct command cmd_session;
 extern const struct command cmd_serve;
 extern const struct command cmd_token;
+extern const struct command cmd_top;
 extern const struct command cmd_doctor;
 extern const struct command cmd_languages;
 extern const struct command cmd_providers;

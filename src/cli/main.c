@@ -14,6 +14,7 @@ static const struct command *const commands[] = {
 	&cmd_session,
 	&cmd_serve,
 	&cmd_token,
+	&cmd_top,
 	&cmd_doctor,
 	&cmd_languages,
 	&cmd_providers,

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/place.h"
 #include "cli/cli.h"
+#include "cli/status.h"
 #include "loan/loan.h"
 #include "model/limits.h"
 #include "server/server.h"
@@ -132,19 +133,30 @@ static bool wait_for(int fd, short events, int timeout_ms)
 	return n > 0;
 }
 
-static int ask(const char *path, struct json_object **ret_json, struct err *err)
+static int ask(const char *path, enum loan_kind kind, uint32_t number, const char *text,
+	struct json_object **ret_json, struct err *err)
 {
 	auto_fd int fd = -1;
 	struct loan_message answer = { 0 };
 	TRY(connect_daemon(path, &fd, err));
-	if (loan_send(fd, LOAN_INFO, 0, NULL, 0, NULL, 0) < 0 || !wait_for(fd, POLLIN, ANSWER_MS) ||
-		loan_receive(fd, &answer) <= 0)
+	if (loan_send(fd, kind, number, text, strlen(text), NULL, 0) < 0 ||
+		!wait_for(fd, POLLIN, ANSWER_MS) || loan_receive(fd, &answer) <= 0)
 		return err_set(err, ERR_BROKEN, "the daemon at '%s' does not answer", path);
-	int r = answer.kind == LOAN_INFO ? json_read(answer.text, answer.len, LOAN_TEXT_MAX,
-						   LIMIT_FRAME_DEPTH, ret_json, err)
-					 : err_set(err, ERR_INVALID, "%s", answer.text);
+	int r = answer.kind == kind ? json_read(answer.text, answer.len, LOAN_TEXT_MAX,
+					      LIMIT_FRAME_DEPTH, ret_json, err)
+				    : err_set(err, ERR_INVALID, "%s", answer.text);
 	loan_message_done(&answer);
 	return r;
+}
+
+int status_ask(const char *path, bool is_whole, struct json_object **ret_json, struct err *err)
+{
+	return ask(path, LOAN_INFO, is_whole, "", ret_json, err);
+}
+
+int status_sessions(const char *path, struct json_object **ret_json, struct err *err)
+{
+	return ask(path, LOAN_SESSION, 0, "{\"verb\":\"list\"}", ret_json, err);
 }
 
 static void print_values(const char *name, struct json_object *value)
@@ -169,7 +181,7 @@ static void print_values(const char *name, struct json_object *value)
 static int print_status(const char *path, bool is_json, struct err *err)
 {
 	auto_json struct json_object *json = NULL;
-	TRY(ask(path, &json, err));
+	TRY(status_ask(path, false, &json, err));
 	if (is_json) {
 		auto_free char *text = json_print(json, true);
 		(void)printf("%s\n", text);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/weight.h"
 #include "keeper/pool.h"
 #include "keeper/session.h"
 #include "keeper/terms.h"
@@ -54,7 +54,8 @@ struct source {
 	/* of a loan */
 	struct pool *pool;
 	struct cell *cell; /* owned */
-	int64_t ahead_us;  /* since when its client holds it unused; 0: it does not */
+	int64_t begun_us;
+	int64_t ahead_us; /* since when its client holds it unused; 0: it does not */
 };
 
 struct lender {
@@ -67,7 +68,7 @@ struct lender {
 	struct source *loans;      /* lent, or dying */
 	struct pool *pools;
 	size_t pool_count, loan_count;
-	size_t ahead_count; /* of the loans */
+	size_t ahead_count;      /* of the loans */
 	uint64_t served, missed; /* by pools that are gone */
 	int64_t next_look_us;
 	int64_t granted_us;     /* when a cell was last lent */
@@ -226,6 +227,7 @@ static int grant(
 	lender->granted_us = clock_us();
 	loan->pool = pool;
 	loan->cell = cell;
+	loan->begun_us = lender->granted_us;
 	if (is_ahead) {
 		loan->ahead_us = lender->granted_us;
 		lender->ahead_count++;
@@ -276,18 +278,41 @@ static struct json_object *describe_pool(const struct pool *pool)
 	return json;
 }
 
-static int64_t own_memory_kb(void)
+static struct json_object *describe_loan(const struct source *loan)
 {
-	char text[128];
-	int64_t all = 0;
-	int64_t resident = 0;
-	if (io_read_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) <= 0 ||
-		sscanf(text, "%" SCNd64 " %" SCNd64, &all, &resident) != 2)
-		return 0;
-	return resident * sysconf(_SC_PAGESIZE) / 1024;
+	struct json_object *json = json_object_new_object();
+	const char *path = loan->pool->policy.runtime;
+	const char *runtime = path ? strrchr(path, '/') : NULL;
+	bool is_dying = loan->kind != SOURCE_LOAN;
+	bool is_weighed = !is_dying && loan->cell->has_group;
+	int64_t memory = is_weighed ? cgroup_memory(&loan->cell->group) : -1;
+	uid_t uid = 0;
+	pid_t pid = 0;
+	if (!is_dying)
+		(void)loan_is_trusted(loan->fd, &uid, &pid);
+	json_put(json, "runtime", json_new_string(runtime ? runtime + 1 : NULL));
+	json_put(json, "state",
+		json_new_string(is_dying         ? "ending"
+				: loan->ahead_us ? "held"
+						 : "lent"));
+	json_put(json, "seconds", json_object_new_int64((clock_us() - loan->begun_us) / 1000000));
+	json_put(json, "memory_kb", memory < 0 ? NULL : json_object_new_int64(memory / 1024));
+	json_put(json, "client", json_object_new_int64(pid));
+	return json;
 }
 
-static void answer_info(struct lender *lender, int fd)
+/* Of many the newest: the answer is one message. */
+static struct json_object *describe_loans(const struct lender *lender)
+{
+	enum { TOLD_MAX = 200 };
+	struct json_object *list = json_object_new_array();
+	const struct source *loan = lender->loans;
+	for (size_t told = 0; loan && told < TOLD_MAX; told++, loan = loan->next)
+		(void)json_object_array_add(list, describe_loan(loan));
+	return list;
+}
+
+static void answer_info(struct lender *lender, int fd, bool is_whole)
 {
 	auto_json struct json_object *json = json_object_new_object();
 	struct json_object *pools = json_object_new_array();
@@ -307,10 +332,12 @@ static void answer_info(struct lender *lender, int fd)
 	}
 	json_put(json, "served", json_object_new_uint64(served));
 	json_put(json, "missed", json_object_new_uint64(missed));
-	json_put(json, "memory_kb", json_object_new_int64(own_memory_kb()));
+	json_put(json, "memory_kb", json_object_new_int64(weight_kb()));
 	json_put(json, "most_parked", json_object_new_int64(lender->options.most_parked));
 	json_put(json, "most_sessions", json_object_new_int64(lender->options.most_sessions));
 	json_put(json, "pools", pools);
+	if (is_whole)
+		json_put(json, "loans", describe_loans(lender));
 	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
 		(void)json_object_array_add(pools, describe_pool(pool));
 	auto_free char *text = json_print(json, false);
@@ -438,7 +465,7 @@ static void hear_daemon(struct lender *lender, struct source *daemon)
 		answer_ask(lender, &message);
 		break;
 	case LOAN_INFO:
-		answer_info(lender, daemon->fd);
+		answer_info(lender, daemon->fd, message.number == 1);
 		break;
 	case LOAN_ADOPT:
 		answer_adopt(lender, daemon->fd);

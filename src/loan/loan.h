@@ -26,8 +26,8 @@ enum loan_kind {
 	/* from a client */
 	LOAN_ASK,  /* text: the policy; from the daemon to the keeper with the client's connection.
 		    * number: LOAN_AHEAD when the client has no use for the cell yet */
-	LOAN_INFO, /* what is going on; answered by LOAN_INFO with JSON, which the daemon joins from
-		    * its own and the keeper's */
+	LOAN_INFO, /* what is going on; number 1: with every cell that is lent; answered by
+		    * LOAN_INFO with JSON, which the daemon joins from its own and the keeper's */
 	/* to a client */
 	LOAN_QUEUED,  /* number: how many are served before; told again when it changes */
 	LOAN_GRANTED, /* text: struct loan_terms; with enum loan_fd */

@@ -109,11 +109,12 @@ void client_refuse(struct client *client, enum err_code code, const char *fmt, .
 	client_drop(client);
 }
 
-static void ask_status(struct client *client)
+static void ask_status(struct client *client, uint32_t detail)
 {
 	struct server *server = client->server;
 	client_set_state(client, CLIENT_CURIOUS);
-	if (server->link.state != LINK_UP || link_send(server, LOAN_INFO, 0, NULL, 0, NULL, 0) < 0)
+	if (server->link.state != LINK_UP ||
+		link_send(server, LOAN_INFO, detail, NULL, 0, NULL, 0) < 0)
 		status_answer(server, NULL, 0);
 }
 
@@ -140,7 +141,7 @@ static void hear(struct client *client)
 	else if (message.kind == LOAN_ASK)
 		admit_ask(client, &message);
 	else if (message.kind == LOAN_INFO)
-		ask_status(client);
+		ask_status(client, message.number);
 	else if (message.kind == LOAN_SESSION)
 		call_take(client, &message);
 	else

@@ -261,6 +261,9 @@ void http_drain(struct http *http);
 bool http_is_idle(const struct http *http);
 void http_cancel(struct http *http);
 
+/* What runs and waits, as JSON (the caller's). */
+struct json_object *http_account(const struct http *http);
+
 /* Whether a process is one of its workers, or the daemon itself, which asks for them. */
 bool http_owns(const struct http *http, pid_t pid);
 

@@ -4,14 +4,11 @@
  * asked for when somebody wants them. Every name that comes from outside is bounded, in length,
  * in what it may hold and in how many of them there are.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/own.h"
 #include "model/result.h"
 #include "server/routes.h"
@@ -310,22 +307,11 @@ static void put_pools(struct buf *text, struct json_object *keeper)
 			pools.rows[i].language, pools.rows[i].form, pools.rows[i].lent);
 }
 
-static uint64_t own_memory(void)
-{
-	char text[128];
-	uint64_t all = 0;
-	uint64_t resident = 0;
-	if (io_read_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) <= 0 ||
-		sscanf(text, "%" SCNu64 " %" SCNu64, &all, &resident) != 2)
-		return 0;
-	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void put_memory(struct buf *text, struct json_object *keeper)
+static void put_memory(struct buf *text, struct json_object *account, struct json_object *keeper)
 {
 	put_head(text, "hotcell_memory_bytes", "gauge", "Resident memory of our own processes.");
-	(void)buf_printf(
-		text, "hotcell_memory_bytes{process=\"daemon\"} %" PRIu64 "\n", own_memory());
+	(void)buf_printf(text, "hotcell_memory_bytes{process=\"daemon\"} %" PRIu64 "\n",
+		number_of(account, "memory_kb") * 1024);
 	if (keeper)
 		(void)buf_printf(text, "hotcell_memory_bytes{process=\"keeper\"} %" PRIu64 "\n",
 			number_of(keeper, "memory_kb") * 1024);
@@ -358,13 +344,26 @@ static void put_account(struct buf *text, struct json_object *account)
 			number_of(account, rows[i].key));
 	put_metric(
 		text, "hotcell_keeper_up", "gauge", "Whether the keeper answers.", keeper != NULL);
-	put_memory(text, keeper);
+	put_memory(text, account, keeper);
 	if (!keeper)
 		return;
 	for (size_t i = 0; i < COUNT_OF(kept); i++)
 		put_metric(text, kept[i].name, kept[i].kind, kept[i].help,
 			number_of(keeper, kept[i].key));
 	put_pools(text, keeper);
+}
+
+struct json_object *http_account(const struct http *http)
+{
+	struct json_object *json = json_object_new_object();
+	size_t all = 0;
+	size_t busy = 0;
+	workers_count(http->workers, &all, &busy);
+	json_put(json, "running", json_object_new_uint64(http->running));
+	json_put(json, "waiting", json_object_new_uint64(http->queue.count));
+	json_put(json, "requests", json_object_new_uint64(count_open(http)));
+	json_put(json, "workers", json_object_new_uint64(all));
+	return json;
 }
 
 /* Without the account, what is known here is told all the same. */

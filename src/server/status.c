@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/weight.h"
 #include "model/limits.h"
 #include "server/parts.h"
 #include "wire/json.h"
@@ -30,6 +31,8 @@ static char *describe(const struct server *server, const char *keeper, size_t le
 	json_put(json, "refused", json_object_new_uint64(server->refused));
 	json_put(json, "sessions", json_object_new_uint64(server->sessions));
 	json_put(json, "keeper_ended", json_object_new_uint64(server->link.death_count));
+	json_put(json, "memory_kb", json_object_new_int64(weight_kb()));
+	json_put(json, "http", http_account(server->http));
 	json_put(json, "keeper", account);
 	return json_print(json, false);
 }
