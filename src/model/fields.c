@@ -177,7 +177,7 @@ const struct field spec_fields[] = {
 	  AT(audit_size), .min = MB, .max = TB, .fallback = "256M",
 	  .metavar = "SIZE", .example = "256M",
 	  .help = "most bytes of the audit log; its oldest files go first" },
-	{ .name = "traceparent", .is_job = true, .is_once = true, .is_record = true, .flag = "traceparent", .type = FIELD_TEXT,
+	{ .name = "traceparent", .is_job = true, .is_once = true, .flag = "traceparent", .type = FIELD_TEXT,
 	  AT(traceparent), .metavar = "TRACE", .example = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	  .help = "the trace this run is part of, as the W3C writes it; told in the result and the audit log" },
 

@@ -38,9 +38,10 @@ def log_lines(person):
     with Served(person, "--log-format", "json") as served:
         answer, text = answer_to(served, "POST", "/v1/execute",
                                  {"code": f"print('{secret}'[:3])", "env": [f"KEY={secret}"]},
-                                 traceparent=PARENT, Authorization=f"Bearer {secret}")
+                                 traceparent=PARENT)
         refused, _text = answer_to(served, "GET", "/no%0Asuch%22path")
-        lines = requests_in(served, 2)
+        answer_to(served, "GET", "/metrics", Authorization=f"Bearer {secret}")
+        lines = requests_in(served, 3)
         lacks(served.daemon.words(), secret, "the log")
         check(all(json.loads(line) for line in served.daemon.words().splitlines()), "JSON lines")
     equal(lines[0]["request_id"], answer.headers["X-Request-Id"], "request id")
