@@ -482,10 +482,17 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/python3/dist-packages/hotcell python/hotcell/*.py \
 		python/hotcell/py.typed
 	install -D -m 644 man/hotcell.3 $(DESTDIR)$(PREFIX)/share/man/man3/hotcell.3
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
+	for unit in hotcelld hotcell-keeper; do sed 's|/usr/local|$(PREFIX)|' packaging/systemd/$$unit.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit.service; done
+	sed 's|/usr/local|$(PREFIX)|' packaging/systemd/hotcelld-user.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/user/hotcelld.service
 	test ! -f man/hotcell.1 || \
 		install -D -m 644 man/hotcell.1 $(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1
 
 uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/hotcelld.service $(DESTDIR)$(PREFIX)/lib/systemd/system/hotcell-keeper.service \
+		$(DESTDIR)$(PREFIX)/lib/systemd/user/hotcelld.service
 	rm -f $(DESTDIR)$(PREFIX)/bin/hotcell $(DESTDIR)$(PREFIX)/bin/hotcelld \
 		$(DESTDIR)$(PREFIX)/share/man/man1/hotcell.1 $(DESTDIR)$(PREFIX)/share/man/man3/hotcell.3 \
 		$(DESTDIR)$(PREFIX)/include/hotcell.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/hotcell.pc \

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What whoever keeps a daemon running relies on: its log, traces, and an end in order."""
 import json
+import os
 import re
+import shutil
 import signal
+import subprocess
 import threading
 
 from http_cases import Served, error_of
-from suite import (HUNG_AFTER, check, claim, contains, equal, lacks, matches, nothing_left,
-                   parse_result, wait_until)
+from suite import (HUNG_AFTER, Skip, check, claim, contains, equal, lacks, matches, nothing_left,
+                   parse_result, read, wait_until)
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
@@ -117,6 +120,26 @@ def traces(person):
     ran = person.run("--traceparent", "no", "-c", "1")
     ran.exits(125)
     contains(ran.err, "32 hexadecimal digits", "a wrong one on the command line")
+
+
+# ---- units ---------------------------------------------------------------------------------------
+
+
+@claim("units: systemd understands them, and names what is installed", who=("root",))
+def units(person):
+    if not shutil.which("systemd-analyze"):
+        raise Skip("systemd-analyze is not installed")
+    place = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "packaging", "systemd")
+    for name in sorted(os.listdir(place)):
+        text = read(os.path.join(place, name)).decode()
+        for program in re.findall(r"^ExecStart=(\S+)", text, re.M):
+            text = text.replace(program, os.path.join(person.build, os.path.basename(program)))
+        path = person.write(person.path(name), text)
+        scope = ["--user"] if "user" in name else []
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", *scope, path],
+                              capture_output=True, text=True, timeout=HUNG_AFTER, check=False,
+                              env={**os.environ, "XDG_RUNTIME_DIR": person.dir})
+        equal((done.returncode, done.stderr), (0, ""), name)
 
 
 # ---- numbers -------------------------------------------------------------------------------------
