@@ -427,11 +427,11 @@ lint: ## formatting, layers, banned calls, static analysis
 	@$(submake) $(gen_src) compile_commands.json
 	@BUILD=$(BUILD) tools/lint
 
-asan: ## unit tests, fuzz seeds and e2e with address and undefined-behaviour sanitizers
+asan: ## unit tests, fuzz seeds, e2e and load with address and undefined-behaviour sanitizers
 	@tools/deps build run
 	@tools/deps test || echo 'deps: tests that need them will be skipped'
 	@$(submake) BUILD=build-asan SANITIZE=address,undefined all tests
-	@BUILD=build-asan tools/test-run unit fuzz e2e
+	@BUILD=build-asan tools/test-run unit fuzz e2e load
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS each (libFuzzer, clang)
 	@tools/deps build lint

@@ -72,6 +72,7 @@ struct events {
 	int64_t seq;
 	struct utf8_stream streams[STREAM_COUNT];
 	bool has_begun;
+	bool may_be_torn;  /* the run may have been cancelled within a line: the rest begins anew */
 	int64_t queued_us; /* since when; 0: it was not */
 };
 

@@ -81,6 +81,8 @@ static void tell_rest(struct events *events, int stream)
 
 int events_finish(struct events *events, const char *result)
 {
+	if (events->may_be_torn)
+		(void)tell(events, "\n");
 	tell_begun(events); /* who follows a run hears of its beginning, also of a failed one */
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		tell_rest(events, stream);

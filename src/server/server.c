@@ -17,7 +17,11 @@
 #include "server/parts.h"
 #include "wire/log.h"
 
-enum { OWN_FDS = 32 }; /* streams, sockets, and some in the air */
+enum {
+	OWN_FDS = 32,    /* streams, sockets, and some in the air */
+	WORKER_FDS = 4,  /* its sockets, its loan, and the next one */
+	HTTP_FDS = 4096, /* as many as a listener takes */
+};
 
 void server_log(const char *fmt, ...)
 {
@@ -63,21 +67,23 @@ static void take_signal(void *context, uint32_t events)
 
 /* ---- set-up ------------------------------------------------------------------------------- */
 
-/* Every client that may be here has a descriptor for sure. */
+/* Every client that may be here has a descriptor for sure, and so has every worker; connections
+ * over HTTP have what is left. */
 int server_allow_descriptors(const struct server_settings *settings, struct err *err)
 {
 	struct rlimit limit = { 0 };
-	rlim_t wanted = (rlim_t)(settings->concurrency + settings->queue) + SPARE_CLIENTS + OWN_FDS;
+	rlim_t wanted = (rlim_t)(WORKER_FDS * settings->concurrency + settings->queue) +
+			SPARE_CLIENTS + OWN_FDS;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return err_sys(err, errno, "read the limit on descriptors");
-	if (limit.rlim_cur >= wanted)
+	if (limit.rlim_cur >= wanted + HTTP_FDS)
 		return 0;
 	if (limit.rlim_max < wanted)
 		return err_set(err, ERR_LIMIT,
 			"--concurrency and --queue need %llu descriptors, and this process may "
 			"have %llu (ulimit -n)",
 			(unsigned long long)wanted, (unsigned long long)limit.rlim_max);
-	limit.rlim_cur = wanted;
+	limit.rlim_cur = limit.rlim_max < wanted + HTTP_FDS ? limit.rlim_max : wanted + HTTP_FDS;
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return err_sys(err, errno, "raise the limit on descriptors");
 	return 0;

@@ -115,7 +115,9 @@ static int do_run(const struct order *order)
 		.memory = order->post->memory };
 	spec_init(&spec);
 	result_init(&result);
-	struct events events = { .id = result.id, .fd = WORKER_JOBS_FD, .interrupt_fd = -1 };
+	struct events events = {
+		.id = result.id, .fd = WORKER_JOBS_FD, .interrupt_fd = -1, .may_be_torn = true
+	};
 	events_follow(&events, &wishes.outlet);
 	if (read_spec(order, &spec, &err) < 0)
 		refuse(&result, STATUS_SETUP_ERROR, err.text);

@@ -195,7 +195,9 @@ int do_turn(const struct order *order)
 	struct turn turn = { .order = order };
 	spec_init(&spec);
 	result_init(&result);
-	turn.events = (struct events){ .id = result.id, .fd = WORKER_JOBS_FD, .interrupt_fd = -1 };
+	turn.events = (struct events){
+		.id = result.id, .fd = WORKER_JOBS_FD, .interrupt_fd = -1, .may_be_torn = true
+	};
 	events_follow(&turn.events, &turn.outlet);
 	int r = read_turn(order, &asked, &spec, &err);
 	if (r == 0)

@@ -265,6 +265,12 @@ static void end_work(struct worker *worker, const char *line, size_t len)
 	free_work(work);
 }
 
+/* A job that is cancelled while it speaks ends within a line; what is left of that is no event. */
+static bool is_whole(const char *line, size_t len)
+{
+	return len > 2 && line[0] == '{' && line[len - 1] == '}';
+}
+
 /* Tells the whole lines. Returns false when the worker is free again. */
 static bool tell_lines(struct worker *worker)
 {
@@ -281,6 +287,8 @@ static bool tell_lines(struct worker *worker)
 			break;
 		size_t len = (size_t)(end - line);
 		at = worker->searched;
+		if (!is_whole(line, len))
+			continue;
 		is_busy = !work_result(line, len, &(size_t){ 0 });
 		if (is_busy)
 			worker->work->listener.hear(

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 
-from http_cases import Served, error_of
+from served import Served, error_of
 from suite import (HUNG_AFTER, Skip, check, claim, contains, equal, lacks, matches, nothing_left,
                    parse_result, read, wait_until)
 

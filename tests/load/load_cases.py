@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many requests, many streams, slow and rude clients: nobody else feels them."""
+import contextlib
+import http.client
+import json
+import os
+import resource
+import socket
+import threading
+import time
+
+from served import Served
+from suite import (HUNG_AFTER, Failure, check, claim, descendants, equal, is_sanitized, nothing_left,
+                   parse_result, read, wait_until)
+
+REQUESTS = int(os.environ.get("LOAD_REQUESTS", "1500"))
+STREAMS = int(os.environ.get("LOAD_STREAMS", "200"))
+CLIENTS = 8
+LONG = 600  # seconds that all of it may take on a busy machine
+
+
+def memory_kb(pid):
+    for line in read(f"/proc/{pid}/status").decode().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
+
+
+def weigh(served):
+    """Memory and descriptors of the daemon, and of keeper and workers together."""
+    daemon = served.daemon.process.pid
+    others = [pid for pid in descendants(daemon) if "hotcell-worker" in name_of(pid)]
+    others.append(served.daemon.keeper_pid())
+    return {"daemon": memory_kb(daemon), "keeper": memory_kb(others[-1]),
+            "workers": max([memory_kb(pid) for pid in others[:-1]] or [0]),
+            "descriptors": len(os.listdir(f"/proc/{daemon}/fd")),
+            "keeper's descriptors": len(os.listdir(f"/proc/{others[-1]}/fd"))}
+
+
+def name_of(pid):
+    with contextlib.suppress(OSError):
+        return read(f"/proc/{pid}/comm").decode()
+    return ""
+
+
+# ---- one client's requests -----------------------------------------------------------------------
+
+
+def execute(served, connection):
+    status, text = served.ask("POST", "/v1/execute", {"code": "print(1)"}, connection)
+    equal((status, json.loads(text)["stdout"]), (200, "1\n"), "an execution")
+
+
+def stream(served, connection):
+    status, text = served.ask("POST", "/v1/execute", {"code": "print(1)"}, connection,
+                              Accept="application/x-ndjson")
+    equal((status, json.loads(text.splitlines()[-1])["event"]), (200, "done"), "a stream")
+
+
+def nonsense(served, connection):
+    equal(served.ask("POST", "/v1/execute", "{no json", connection)[0], 400, "nonsense")
+
+
+def nowhere(served, connection):
+    equal(served.ask("GET", "/v1/nowhere", None, connection)[0], 404, "no route")
+
+
+def health(served, connection):
+    equal(served.ask("GET", "/healthz", None, connection)[0], 200, "health")
+
+
+def leave(served, _connection):
+    """Asks, and does not wait for the answer."""
+    gone = served.tcp()
+    gone.request("POST", "/v1/execute", json.dumps({"code": "import time; time.sleep(9)"}))
+    gone.close()
+
+
+KINDS = (execute, health, nonsense, execute, nowhere, stream, execute, leave, health, execute)
+
+
+def work(served, first, count, failures):
+    """One client on a connection that it keeps."""
+    connection = served.tcp()
+    try:
+        for number in range(first, first + count):
+            KINDS[number % len(KINDS)](served, connection)
+    except (Failure, OSError, http.client.HTTPException, ValueError) as problem:
+        failures.append(repr(problem))
+    finally:
+        connection.close()
+
+
+def load(served, count):
+    failures = []
+    each = -(-count // CLIENTS)
+    clients = [threading.Thread(target=work, args=(served, i * each, each, failures))
+               for i in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join(LONG)
+    check(not failures, "clients failed:", failures[:3])
+
+
+@claim(f"load: {REQUESTS} requests, and memory and descriptors are as before")
+def flat(person):
+    with Served(person, "--log-level", "info", "--concurrency", "4") as served:
+        load(served, REQUESTS // 2)
+        served.daemon.settle()
+        before = weigh(served)
+        load(served, REQUESTS)
+        wait_until(lambda: served.daemon.status()["http"]["running"] == 0, "the last executions")
+        served.daemon.settle()
+        after = weigh(served)
+        # a sanitizer keeps what was freed for a while
+        room_kb = 300000 if is_sanitized() else 2048
+        for what in ("daemon", "keeper", "workers"):
+            check(after[what] <= before[what] * 1.1 + room_kb, f"{what} grew", before, after)
+        for what in ("descriptors", "keeper's descriptors"):
+            check(after[what] <= before[what] + 16, f"{what} grew", before, after)
+        execute(served, served.tcp())
+    nothing_left(person)
+
+
+# ---- many streams --------------------------------------------------------------------------------
+
+
+def open_stream(served, code, accept="text/event-stream"):
+    connection = served.tcp()
+    connection.request("POST", "/v1/execute", json.dumps({"code": code}), {"Accept": accept})
+    return connection
+
+
+@claim(f"load: {STREAMS} event streams open at once are all served to their end")
+def streams(person):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * STREAMS + 512), hard))
+    try:
+        with Served(person, "--concurrency", "4", "--queue", str(max(STREAMS, 16))) as served:
+            # those that run hold up the others until all are there
+            holders = [open_stream(served, "import time; time.sleep(3600)") for _ in range(4)]
+            wait_until(lambda: served.daemon.status()["http"]["running"] == 4, "the first ones")
+            waiting = [open_stream(served, "print('streamed')") for _ in range(STREAMS)]
+            wait_until(lambda: served.daemon.status()["http"]["waiting"] == STREAMS, "all streams")
+            equal(served.ask("GET", "/healthz")[0], 200, "health meanwhile")
+            check(memory_kb(served.daemon.process.pid) < 40000 + 64 * STREAMS + 400000 * is_sanitized(),
+                  "the daemon's memory", memory_kb(served.daemon.process.pid))
+            for holder in holders:
+                holder.close()
+            for connection in waiting:
+                connection.sock.settimeout(LONG)
+                text = connection.getresponse().read().decode()
+                check("event: done\n" in text and "streamed" in text, "a stream", text[-300:])
+                connection.close()
+            wait_until(lambda: served.daemon.status()["http"]["requests"] == 0, "no request left")
+        nothing_left(person)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# ---- rude clients --------------------------------------------------------------------------------
+
+
+def raw(served, data=b""):
+    sock = socket.create_connection(("127.0.0.1", served.port), timeout=HUNG_AFTER)
+    sock.sendall(data)
+    return sock
+
+
+def request_bytes(code, *headers):
+    body = json.dumps({"code": code}).encode()
+    head = ["POST /v1/execute HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+@claim("load: clients that dribble their heads and bodies hold up nobody")
+def dribblers(person):
+    with Served(person, "--concurrency", "2", "--queue", "4") as served:
+        whole = request_bytes("print(1)")
+        socks = [raw(served, whole[:i % (len(whole) - 1) + 1]) for i in range(200)]
+        for round_ in range(3):
+            for i, sock in enumerate(socks):
+                at = i % (len(whole) - 1) + 1 + round_
+                with contextlib.suppress(OSError):  # one that is refused already
+                    sock.sendall(whole[at:at + 1])
+            execute(served, served.tcp())
+            health(served, served.tcp())
+        equal(served.daemon.status()["http"]["waiting"], 0, "who waits")
+        for sock in socks:
+            sock.close()
+        wait_until(lambda: served.daemon.status()["http"]["requests"] == 0, "none of them left")
+        execute(served, served.tcp())
+    nothing_left(person)
+
+
+@claim("load: half-closed clients, resets and nonsense cost their own connection alone")
+def rude(person):
+    with Served(person, "--concurrency", "4") as served:
+        for i in range(60):
+            sock = raw(served, request_bytes("import time; time.sleep(0.05)"))
+            if i % 3 == 0:
+                sock.shutdown(socket.SHUT_WR)
+            elif i % 3 == 1:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            sock.close()
+        for data in (b"\0" * 4096, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"A" * 40000,
+                     b"POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+                     b"POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
+                     b"Content-Length: 6\r\n\r\n{}",
+                     b"POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+                     b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 5000 + b"\r\n"):
+            with contextlib.suppress(OSError), raw(served, data) as sock:
+                sock.shutdown(socket.SHUT_WR)
+                sock.recv(4096)
+        # whoever half-closes after its request is answered or hung up on, not left alone
+        with raw(served, request_bytes("print('half')")) as half:
+            half.shutdown(socket.SHUT_WR)
+            while half.recv(65536):
+                pass
+        execute(served, served.tcp())
+        wait_until(lambda: served.daemon.status()["http"] | {"workers": 0} ==
+                   {"running": 0, "waiting": 0, "requests": 0, "workers": 0}, "none of them left")
+    nothing_left(person)
+
+
+@claim("load: readers that stand still hold up their own runs, and the daemon's memory has an end")
+def slow_readers(person):
+    flood = "import sys\nwhile True: sys.stdout.write('x' * 1000)"
+    count = 8
+    with Served(person, "--concurrency", str(count + 2)) as served:
+        before = memory_kb(served.daemon.process.pid)
+        body = json.dumps({"code": flood, "output_limit": "1G", "timeout": 600}).encode()
+        head = (f"POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n").encode()
+        socks = [raw(served, head + body) for _ in range(count)]
+        wait_until(lambda: served.daemon.status()["http"]["running"] == count, "all of them")
+        for _ in range(10):
+            execute(served, served.tcp())
+            time.sleep(0.05)
+        grown = memory_kb(served.daemon.process.pid) - before
+        # each has its events up to STREAM_HIGH, and what a worker said beyond
+        check(grown < count * 6000 + 400000 * is_sanitized(), "the daemon grew by", grown)
+        for sock in socks:
+            sock.close()
+        wait_until(lambda: served.daemon.status()["http"]["running"] == 0, "their ends")
+        result = parse_result(served.execute(code="print(1)")[1], "http")
+        result.is_ok()
+    nothing_left(person)
