@@ -174,19 +174,11 @@ static void write_results(struct batch *batch)
 	draw(batch);
 }
 
-/* A result for what never became a run. */
-static char *make_refusal(size_t line, const char *why)
+static char *refuse(size_t line, const char *why)
 {
-	struct spec spec;
-	struct result result;
-	spec_init(&spec);
-	result_init(&result);
-	result.status = STATUS_SETUP_ERROR;
-	result_set_error(&result, "setup", "line %zu: %s", line, why);
-	char *json = result_to_json(&result, &spec, false);
-	result_done(&result);
-	spec_done(&spec);
-	return json;
+	char place[32];
+	(void)snprintf(place, sizeof(place), "line %zu", line);
+	return work_refuse(place, why);
 }
 
 static void hear(void *context, const char *line, size_t len, bool is_last)
@@ -198,7 +190,7 @@ static void hear(void *context, const char *line, size_t len, bool is_last)
 	const char *result = line ? work_result(line, len, &result_len) : NULL;
 	slot->work = NULL;
 	slot->result = result ? xstrndup(result, result_len)
-			      : make_refusal(slot->line, "the worker that ran it died");
+			      : refuse(slot->line, "the worker that ran it died");
 	write_results(slot->batch);
 }
 
@@ -235,7 +227,7 @@ static void hand_out(struct batch *batch, const char *job, size_t len)
 	(void)snprintf(place, sizeof(place), "line %zu", batch->line);
 	const struct work_wish wish = { .kind = WORK_RUN, .text = job, .len = len, .place = place };
 	if (workers_submit(batch->workers, &wish, &listener, &slot->work, &err) < 0) {
-		slot->result = make_refusal(slot->line, err.text);
+		slot->result = refuse(slot->line, err.text);
 		write_results(batch);
 	}
 }

@@ -17,6 +17,7 @@ enum {
 	LIMIT_COMMAND_NAME = 64,         /* bytes of the name of one */
 	LIMIT_FILES = 256,               /* --file and --out, each */
 	LIMIT_TREE_DEPTH = 64,           /* directories walked when copying in or out */
+	LIMIT_BATCH_JOBS = 100000,       /* jobs in the body of one batch */
 	LIMIT_UPLOAD_BYTES = 1 << 30,    /* one file put into a session */
 	LIMIT_LISTED_FILES = 1000,       /* files of a session that are named */
 	LIMIT_TREE_FILES = 10000,        /* files copied in or out by one run */

@@ -13,7 +13,7 @@
 #include "base/own.h"
 
 /* clang-format off */
-const char *const run_status_names[RUN_STATUS_COUNT] = {
+const char *const run_status_names[RUN_STATUS_COUNT + 1] = {
 	[STATUS_NONE]         = "none",
 	[STATUS_OK]           = "ok",
 	[STATUS_ERROR]        = "error",

@@ -27,7 +27,7 @@ enum run_status {
 	RUN_STATUS_COUNT,
 };
 
-extern const char *const run_status_names[RUN_STATUS_COUNT];
+extern const char *const run_status_names[RUN_STATUS_COUNT + 1]; /* NULL-terminated */
 
 enum {
 	EXIT_TIMED_OUT = 124,

@@ -108,7 +108,7 @@ void answer_refusal(struct request *request, const struct err *err)
 		[ERR_INVALID]     = { MHD_HTTP_BAD_REQUEST, NULL },
 		[ERR_SYSTEM]      = { MHD_HTTP_INTERNAL_SERVER_ERROR, NULL },
 		[ERR_LIMIT]       = { MHD_HTTP_CONFLICT, NULL },
-		[ERR_MISSING]     = { MHD_HTTP_NOT_FOUND, "GET /v1/sessions lists what there is" },
+		[ERR_MISSING]     = { MHD_HTTP_NOT_FOUND, NULL },
 		[ERR_BROKEN]      = { MHD_HTTP_SERVICE_UNAVAILABLE, "try again" },
 		[ERR_BUSY]        = { MHD_HTTP_CONFLICT, "\"wait\": true waits for its turn; POST "
 							 "/v1/sessions/{name}/interrupt stops "
@@ -117,11 +117,13 @@ void answer_refusal(struct request *request, const struct err *err)
 	};
 	/* clang-format on */
 	const char *code = err_names[err->code] ? err_names[err->code] : "internal";
+	const char *fix = refusals[err->code].fix;
+	if (err->code == ERR_MISSING && strncmp(request->path, "/v1/sessions", 12) == 0)
+		fix = "GET /v1/sessions lists what there is";
 	if (err->code == ERR_INVALID)
 		answer_err(request, MHD_HTTP_BAD_REQUEST, err);
 	else
-		answer_error(request, refusals[err->code].status, code, NULL,
-			refusals[err->code].fix, "%s", err->text);
+		answer_error(request, refusals[err->code].status, code, NULL, fix, "%s", err->text);
 }
 
 void answer_queue_full(struct request *request)

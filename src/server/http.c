@@ -54,6 +54,11 @@ const char *request_header(const struct request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+const char *request_query(const struct request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 int request_fd(const struct request *request)
 {
 	const union MHD_ConnectionInfo *info =
@@ -72,6 +77,7 @@ static void hear_hangup(void *context, uint32_t events)
 	if (request->run)
 		run_cancel(request->run);
 	question_drop(take_ptr(&request->question));
+	batch_leave(request->batch);
 	asker_leave(request->asker);
 	request->is_stream_over = true;
 	request_wake(request);
@@ -122,6 +128,10 @@ static ssize_t read_stream(void *context, uint64_t position, char *data, size_t 
 		request->stream_sent = stream->len = 0;
 	if (request->run && stream->len - request->stream_sent < STREAM_LOW)
 		run_resume(request->run);
+	if (request->batch && stream->len - request->stream_sent < STREAM_LOW) {
+		batch_go_on(request->batch);
+		run_next(request->http);
+	}
 	return (ssize_t)n;
 }
 
@@ -234,6 +244,7 @@ static void free_request(struct request *request)
 	if (request->run)
 		run_cancel(request->run);
 	question_drop(request->question);
+	batch_leave(request->batch);
 	own_close(&request->upload.fd);
 	(void)json_object_put(request->gathered);
 	asker_leave(request->asker);

@@ -83,6 +83,7 @@ struct request {
 	struct watch hangup;         /* while suspended libmicrohttpd does not look */
 	struct run *run;             /* what it waits for; NULL: nothing */
 	struct question *question;   /* owned; the same */
+	struct batch *batch;         /* the same, for many runs */
 	struct upload upload;
 	struct json_object *gathered; /* owned; of an answer that comes in parts, or NULL */
 	struct asker *asker;          /* the same, for a message of MCP */
@@ -187,6 +188,11 @@ void metrics_open(struct http_counts *counts);
 void metrics_close(struct http_counts *counts);
 void metrics_count_request(struct request *request); /* it is over */
 
+/* batch.c: many runs that one request waits for */
+void batch_go_on(struct batch *batch); /* its reader has caught up; run_next() comes after it */
+void batch_leave(struct batch *batch); /* its client is gone; NULL: nobody's */
+void batches_go_on(struct http *http); /* something has ended: there may be room */
+
 /* routes.c */
 /* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */
 const struct route *route_find(
@@ -194,6 +200,7 @@ const struct route *route_find(
 
 /* http.c */
 const char *request_header(const struct request *request, const char *name);
+const char *request_query(const struct request *request, const char *name); /* ?name=… */
 int request_fd(const struct request *request); /* of the connection; borrowed */
 void request_wake(struct request *request);    /* there is something to send */
 
@@ -239,6 +246,7 @@ struct http {
 	struct http_settings settings;
 	struct listener_socket *listeners; /* owned */
 	struct request *requests;
+	struct batch *batches;
 	struct workers *workers;
 	struct mcp *mcp; /* owned */
 	struct mcp_workshop workshop;

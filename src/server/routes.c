@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What HTTP serves: one table. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/own.h"
+#include "server/path.h"
 #include "server/routes.h"
 
 /* clang-format off */
@@ -59,6 +59,15 @@ const struct route http_routes[] = {
 	{ .method = "DELETE", .path = "/v1/sessions/{name}/files/{path...}", .scope = SCOPE_SESSIONS,
 	  .answer = route_file_delete,
 	  .summary = "remove a file, or a directory that is empty" },
+	{ .method = "POST", .path = "/v1/batch", .scope = SCOPE_EXECUTE,
+	  .answer = route_batch,
+	  .summary = "many runs, several at once: all results in order, or as lines by Accept" },
+	{ .method = "GET", .path = "/v1/executions", .scope = SCOPE_EXECUTE,
+	  .answer = route_history,
+	  .summary = "what ran here before, the newest first" },
+	{ .method = "GET", .path = "/v1/executions/{id}", .scope = SCOPE_EXECUTE,
+	  .answer = route_execution,
+	  .summary = "one of them, and what is kept of it" },
 	{ .method = "GET", .path = "/v1/languages", .scope = SCOPE_EXECUTE,
 	  .answer = route_languages,
 	  .summary = "the languages that are defined here" },
@@ -81,52 +90,6 @@ const struct route http_routes[] = {
 /* clang-format on */
 const size_t http_route_count = COUNT_OF(http_routes);
 
-/* One part of a path, up to its slash. */
-static size_t part_len(const char *path)
-{
-	return strcspn(path, "/");
-}
-
-static bool is_rest(const char *part, size_t len)
-{
-	return len > 4 && memcmp(part + len - 4, "...}", 4) == 0;
-}
-
-static void drop_params(char *params[ROUTE_PARAMS])
-{
-	for (size_t i = 0; i < ROUTE_PARAMS; i++) {
-		free(params[i]);
-		params[i] = NULL;
-	}
-}
-
-/* Part by part; what stands for a {…} is not empty. */
-static bool match(const char *pattern, const char *path, char *params[ROUTE_PARAMS])
-{
-	size_t count = 0;
-	for (;;) {
-		size_t len = part_len(pattern);
-		size_t path_len = part_len(path);
-		bool is_param = pattern[0] == '{' && count < ROUTE_PARAMS;
-		if (is_param && is_rest(pattern, len)) {
-			params[count] = xstrdup(path);
-			return *path != '\0';
-		}
-		if (is_param && path_len > 0)
-			params[count++] = xstrndup(path, path_len);
-		else if (len != path_len || memcmp(pattern, path, len) != 0)
-			return false;
-		pattern += len;
-		path += path_len;
-		if (*pattern != *path)
-			return false;
-		if (*pattern == '\0')
-			return true;
-		pattern++;
-		path++;
-	}
-}
-
 /* What answers GET answers HEAD, too. */
 static bool takes(const struct route *route, const char *method)
 {
@@ -139,11 +102,11 @@ const struct route *route_find(
 {
 	*ret_is_known = false;
 	for (size_t i = 0; i < http_route_count; i++) {
-		bool is_match = match(http_routes[i].path, path, params);
+		bool is_match = path_match(http_routes[i].path, path, params, ROUTE_PARAMS);
 		*ret_is_known |= is_match;
 		if (is_match && takes(&http_routes[i], method))
 			return &http_routes[i];
-		drop_params(params);
+		path_drop(params, ROUTE_PARAMS);
 	}
 	return NULL;
 }

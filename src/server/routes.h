@@ -36,6 +36,13 @@ void route_file_delete(struct request *request);
 /* mcp.c */
 void route_mcp(struct request *request);
 
+/* history.c */
+void route_history(struct request *request);
+void route_execution(struct request *request);
+
+/* batch.c */
+void route_batch(struct request *request);
+
 /* about.c */
 void route_providers(struct request *request);
 void route_health(struct request *request);
@@ -44,6 +51,8 @@ void route_openapi(struct request *request);
 
 /* ---- what they share ----------------------------------------------------------------------------
  */
+
+enum { BATCH_CONCURRENCY_MAX = 256 };
 
 enum manner { MANNER_RESULT = 0, MANNER_LINES, MANNER_SSE };
 

@@ -141,6 +141,7 @@ static void hear(void *context, const char *line, size_t len, bool is_last)
 	free_run(run);
 	if (listener.hear)
 		listener.hear(listener.context, line, len, true);
+	batches_go_on(http);
 	run_next(http);
 }
 

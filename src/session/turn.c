@@ -384,7 +384,9 @@ static void collect(struct taking *taking)
 static int begin_record(struct taking *taking, bool *ret_is_recorded, struct err *err)
 {
 	const struct session_turn *turn = taking->turn;
-	const struct engine_code code = { .text = turn->code, .len = turn->code_len };
+	const struct engine_code code = {
+		.text = turn->code, .len = turn->code_len, .token = turn->token
+	};
 	(void)snprintf(
 		taking->result->session, sizeof(taking->result->session), "%s", turn->session);
 	TRY(engine_record_beginning(&taking->spec, &code, taking->result, err));

@@ -126,6 +126,8 @@ static bool passes(struct json_object *json, const struct store_filter *filter)
 		return false;
 	if (filter->id && strncmp(id, filter->id, strlen(filter->id)) != 0)
 		return false;
+	if (filter->before && strcmp(id, filter->before) >= 0)
+		return false;
 	return filter->since[0] == '\0' || strcmp(id, filter->since) >= 0;
 }
 

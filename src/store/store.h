@@ -53,8 +53,13 @@ struct store_filter {
 	const char *token;  /* what was asked for with this one; NULL: whoever asked */
 	char since[24];     /* the date as ids begin with it; empty: ever */
 	const char *id;     /* how the id begins; NULL: any */
+	const char *before; /* records: only ids that come before this one; NULL: any */
 	size_t limit;       /* the newest so many; 0: all */
 };
+
+/* "2026-11-15", "2026-11-15T18:44:55Z", "90s", "10m", "2h", "3d": as the ids of that time begin.
+ * False: it is none of these. */
+bool store_since(const char *text, char since[24]);
 
 /* The records that pass, oldest first: an array (owned by the caller). A line that is no record is
  * left out: audit_verify() speaks of it. So is the beginning of a run whose end is recorded. */

@@ -13,7 +13,7 @@
 #include "wire/json.h"
 #include "worker/worker.h"
 
-enum { SECONDS_MAX = 30 * 86400, UNDO_MAX = 64 };
+enum { SECONDS_MAX = 30 * 86400, UNDO_MAX = 64, RECORDS_MAX = 1000 };
 
 #define AT(member) .offset = offsetof(struct asked, member)
 
@@ -55,6 +55,19 @@ static const struct field check_fields[] = {
 	  .help = "also tell whether it may run without asking a person: yes, ask or no" },
 };
 
+static const struct field record_fields[] = {
+	{ .name = "id", .type = FIELD_TEXT, AT(id), .example = "20261115T184455Z-3f9a1c0d",
+	  .help = "the execution of this id, or whose id alone begins so" },
+	{ .name = "status", .type = FIELD_TEXT, AT(status), .choices = run_status_names + 1,
+	  .example = "error", .help = "only those that ended so" },
+	{ .name = "since", .type = FIELD_TEXT, AT(since), .example = "2h",
+	  .help = "only those since: 90s, 10m, 2h or 3d ago, or a date" },
+	{ .name = "before", .type = FIELD_TEXT, AT(before), .example = "20261115T184455Z-3f9a1c0d",
+	  .help = "only those before the execution of this id: the page after the one it ended" },
+	{ .name = "limit", .type = FIELD_COUNT, AT(limit), .min = 1, .max = RECORDS_MAX,
+	  .fallback = "100", .example = "20", .help = "the newest so many" },
+};
+
 static const struct {
 	const struct field *fields;
 	size_t count;
@@ -62,6 +75,7 @@ static const struct {
 	[WORK_SESSION] = { session_fields, COUNT_OF(session_fields) },
 	[WORK_TURN]    = { turn_fields, COUNT_OF(turn_fields) },
 	[WORK_CHECK]   = { check_fields, COUNT_OF(check_fields) },
+	[WORK_RECORDS] = { record_fields, COUNT_OF(record_fields) },
 };
 /* clang-format on */
 
@@ -216,5 +230,9 @@ void asked_done(struct asked *asked)
 	free(asked->session);
 	free(asked->name);
 	free(asked->filename);
+	free(asked->id);
+	free(asked->status);
+	free(asked->since);
+	free(asked->before);
 	*asked = (struct asked){ 0 };
 }

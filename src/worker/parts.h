@@ -31,10 +31,8 @@ bool order_is_cancelled(const struct order *order);
 /* Fills what the asker left open. */
 int order_configure(const struct order *order, struct spec *spec, struct err *err);
 
-/* Whose it is; NULL: the owner's own. */
+/* Whose it is, NULL: the owner's own; and the token it was asked with, NULL: none. */
 const char *order_tenant(const struct order *order);
-
-/* The name of the token that it was asked with; NULL: none. */
 const char *order_token(const struct order *order);
 
 /* Each does its job and tells how it ended, in the last event. 0, or -errno when the owner did not
@@ -42,6 +40,7 @@ const char *order_token(const struct order *order);
 int do_session(const struct order *order);
 int do_turn(const struct order *order);
 int do_check(const struct order *order);
+int do_records(const struct order *order);
 
 /* The last event of a job that is no run: its answer, as JSON text; or what is in the way. */
 int tell_answer(const char *answer);

@@ -150,6 +150,8 @@ static int do_work(const struct order *order)
 		return do_turn(order);
 	case WORK_CHECK:
 		return do_check(order);
+	case WORK_RECORDS:
+		return do_records(order);
 	case WORK_INPUT:
 	case WORK_INPUT_END:
 		return 0; /* for a job that ended before it came */

@@ -53,6 +53,8 @@ enum work_kind {
 	WORK_TURN,      /* session, code, timeout, max_output, env, stdin, wait, reload, filename,
 			 * input; an ExecutionResult */
 	WORK_CHECK,     /* a spec, and autorun; a SecurityReport */
+	WORK_RECORDS, /* status, since, before, limit; {"executions":[…]}, the newest first. With
+		       * id: that record, and as "artifact" what is kept of the run, or null */
 	WORK_KIND_COUNT,
 };
 
@@ -72,8 +74,9 @@ struct work_wish {
  */
 struct asked {
 	struct spec spec;
-	char *verb, *session, *name, *filename; /* owned; NULL: not given */
-	int64_t idle_s, lifetime_s, undo;
+	char *verb, *session, *name, *filename;  /* owned; NULL: not given */
+	char *id, *status, *since, *before;      /* the same */
+	int64_t idle_s, lifetime_s, undo, limit; /* 0: not given */
 	bool waits, reloads, answers_input, wants_autorun;
 };
 
@@ -108,6 +111,10 @@ const char *work_result(const char *line, size_t len, size_t *ret_len);
 
 /* What could not be done: -1 and why, where the result says so. 0: it is a result. */
 int work_refusal(const char *result, size_t len, struct err *err);
+
+/* The result of a job that was never handed out, as JSON text (owned by the caller). `place` as in
+ * struct work_wish. */
+char *work_refuse(const char *place, const char *why);
 
 /* The status of an ExecutionResult, without parsing the whole: it stands near its beginning. */
 enum run_status work_status(const char *result, size_t len);

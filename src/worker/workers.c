@@ -539,6 +539,21 @@ int work_refusal(const char *result, size_t len, struct err *err)
 		why ? why : "it was refused");
 }
 
+char *work_refuse(const char *place, const char *why)
+{
+	struct spec spec;
+	struct result result;
+	spec_init(&spec);
+	result_init(&result);
+	result.status = STATUS_SETUP_ERROR;
+	result.exit_code = EXIT_COULD_NOT_RUN;
+	result_set_error(&result, "setup", "%s%s%s", place ? place : "", place ? ": " : "", why);
+	char *json = result_to_json(&result, &spec, false);
+	result_done(&result);
+	spec_done(&spec);
+	return json;
+}
+
 enum run_status work_status(const char *result, size_t len)
 {
 	static const char key[] = "\"status\":\"";
