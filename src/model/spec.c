@@ -154,4 +154,6 @@ void spec_take_record(struct spec *spec, const struct spec *other)
 	spec->store = other->store;
 	spec->store_size = other->store_size;
 	spec->store_days = other->store_days;
+	free(spec->traceparent);
+	spec->traceparent = other->traceparent ? xstrdup(other->traceparent) : NULL;
 }

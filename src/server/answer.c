@@ -87,6 +87,14 @@ static const char *const err_names[ERR_CODE_COUNT] = {
 	/* clang-format on */
 };
 
+static const struct field *find_field(const struct route *route, const char *name)
+{
+	const struct field *field = route && route->body ? form_find(route->body, name) : NULL;
+	if (!field && route && route->query)
+		field = form_find(route->query, name);
+	return field ? field : spec_field(name);
+}
+
 /* Words about a field begin with its name and end with an example. */
 void answer_err(struct request *request, unsigned int status, const struct err *err)
 {
@@ -94,7 +102,7 @@ void answer_err(struct request *request, unsigned int status, const struct err *
 	char name[64];
 	const char *fix = strstr(err->text, example);
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(err->text, ":"), err->text);
-	const struct field *field = spec_field(name);
+	const struct field *field = find_field(request->route, name);
 	const char *code = err_names[err->code] ? err_names[err->code] : "internal";
 	answer_error(request, status, code, field ? field->name : NULL,
 		fix ? fix + strlen(", ") : NULL, "%s", err->text);

@@ -5,7 +5,6 @@
  * little waits here, however many there are; a client that does not read holds its own batch up.
  * What was sent is a beginning of the whole, and ?skip= goes on behind it.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +14,10 @@
 #include "server/routes.h"
 #include "wire/json.h"
 
-enum { AHEAD = 4 }; /* results that may wait for an earlier one, for each that runs at once */
+enum {
+	AHEAD = 4, /* results that may wait for an earlier one, for each that runs at once */
+	CONCURRENCY_MAX = 256,
+};
 
 /* A job that was handed out, until its result is sent. */
 struct slot {
@@ -39,6 +41,18 @@ struct batch {
 	size_t running;
 	size_t by_status[RUN_STATUS_COUNT];
 };
+
+/* clang-format off */
+static const struct field fields[] = {
+	{ .name = "skip", .type = FIELD_COUNT, .min = 0, .max = LIMIT_BATCH_JOBS, .fallback = "0",
+	  .example = "120", .help = "go on behind the first so many jobs, whose results are there" },
+	{ .name = "concurrency", .type = FIELD_COUNT, .min = 1, .max = CONCURRENCY_MAX,
+	  .example = "4", .help = "how many run at once, and no more than the daemon runs" },
+	{ 0 },
+};
+/* clang-format on */
+
+const struct form batch_form = { .fields = fields };
 
 static struct slot *slot_of(const struct batch *batch, size_t number)
 {
@@ -259,16 +273,16 @@ void batch_leave(struct batch *batch)
 /* ---- the request --------------------------------------------------------------------------------
  */
 
-static int read_number(const struct request *request, const char *name, int64_t min, int64_t max,
-	int64_t *number, struct err *err)
+static int read_number(
+	const struct request *request, const char *name, int64_t *number, struct err *err)
 {
 	const char *text = request_query(request, name);
 	if (!text)
 		return 0;
-	if (units_parse_count(text, number) < 0 || *number < min || *number > max)
-		return err_set(err, ERR_INVALID,
-			"%s: '%.40s' is not a whole number from %" PRId64 " to %" PRId64, name,
-			text, min, max);
+	TRY(field_check(form_find(&batch_form, name), text, VOICE_VALUE, err) < 0
+			? err_wrap(err, "%s", name)
+			: 0);
+	(void)units_parse_count(text, number);
 	return 0;
 }
 
@@ -280,8 +294,11 @@ static int read_batch(const struct request *request, struct batch *batch, struct
 	int64_t most = request->http->settings.concurrency;
 	int64_t concurrency = most;
 	TRY(feed_open(&batch->feed, buf_text(&request->body), request->body.len, err));
-	TRY(read_number(request, "skip", 0, (int64_t)batch->feed.total, &skipped, err));
-	TRY(read_number(request, "concurrency", 1, BATCH_CONCURRENCY_MAX, &concurrency, err));
+	TRY(read_number(request, "skip", &skipped, err));
+	TRY(read_number(request, "concurrency", &concurrency, err));
+	if ((size_t)skipped > batch->feed.total)
+		return err_set(
+			err, ERR_INVALID, "skip: there are only %zu jobs", batch->feed.total);
 	batch->concurrency = (size_t)(concurrency < most ? concurrency : most);
 	batch->skipped = (size_t)skipped;
 	for (size_t i = 0; i < batch->skipped; i++)

@@ -19,12 +19,11 @@ static struct json_object *value_of(const struct field *field, const char *text)
 static struct json_object *read_query(const struct request *request)
 {
 	struct json_object *json = json_object_new_object();
-	size_t count = 0;
-	const struct field *fields = asked_fields(WORK_RECORDS, &count);
-	for (size_t i = 0; i < count; i++) {
-		const char *text = request_query(request, fields[i].name);
+	const struct field *field = NULL;
+	for (size_t i = 0; (field = form_field(request->route->query, i)) != NULL; i++) {
+		const char *text = request_query(request, field->name);
 		if (text)
-			json_put(json, fields[i].name, value_of(&fields[i], text));
+			(void)json_object_object_add(json, field->name, value_of(field, text));
 	}
 	return json;
 }

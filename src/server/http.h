@@ -12,6 +12,7 @@
 #include "mcp/mcp.h"
 #include "model/result.h"
 #include "model/trace.h"
+#include "server/form.h"
 #include "server/queue.h"
 #include "worker/worker.h"
 
@@ -94,6 +95,13 @@ struct route {
 	const char *path; /* {name} is one part of it, {path...} all that is left */
 	enum scope scope; /* what whoever asks with a token needs */
 	const char *summary;
+	const struct form *body;  /* what its body may say; NULL: nothing */
+	const struct form *query; /* what stands behind its path; NULL: nothing */
+	const char *answers;      /* the name of what it answers, in the description; NULL: none */
+	unsigned int status;      /* of that; 0: 200 */
+	bool takes_many;          /* so many bodies, as an array or as lines */
+	bool takes_bytes;         /* any body */
+	bool has_events;          /* by Accept */
 	void (*answer)(struct request *request); /* when all of the body is there */
 	/* Before the body comes, and for each piece of it; NULL: it is kept in the request. False:
 	 * it is more than could be answered, and the connection is closed. */

@@ -22,8 +22,7 @@ void route_session_checkpoint(struct request *request);
 void route_session_rollback(struct request *request);
 void route_session_undo(struct request *request);
 void route_session_fork(struct request *request);
-extern const struct field checkpoint_fields[], rollback_fields[], undo_fields[], fork_fields[],
-	input_fields[]; /* of their bodies; the last has no name */
+extern const struct form checkpoint_form, rollback_form, undo_form, fork_form, input_form;
 
 /* files.c */
 void route_file_list(struct request *request);
@@ -42,17 +41,18 @@ void route_execution(struct request *request);
 
 /* batch.c */
 void route_batch(struct request *request);
+extern const struct form batch_form; /* what stands behind the path */
+
+/* openapi.c */
+void route_openapi(struct request *request);
 
 /* about.c */
 void route_providers(struct request *request);
 void route_health(struct request *request);
 void route_metrics(struct request *request);
-void route_openapi(struct request *request);
 
 /* ---- what they share ----------------------------------------------------------------------------
  */
-
-enum { BATCH_CONCURRENCY_MAX = 256 };
 
 enum manner { MANNER_RESULT = 0, MANNER_LINES, MANNER_SSE };
 

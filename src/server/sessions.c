@@ -115,14 +115,14 @@ void route_session_interrupt(struct request *request)
  */
 
 /* clang-format off */
-const struct field checkpoint_fields[] = {
+static const struct field checkpoint_fields[] = {
 	{ .name = "point", .type = FIELD_TEXT, .example = "before", .help = "the name of the point" },
 	{ .name = "wait", .type = FIELD_BOOL, .example = "true",
 	  .help = "wait while code runs, else that is refused" },
 	{ 0 },
 };
 
-const struct field rollback_fields[] = {
+static const struct field rollback_fields[] = {
 	{ .name = "point", .type = FIELD_TEXT, .example = "before",
 	  .help = "the name or the number of the point" },
 	{ .name = "force", .type = FIELD_BOOL, .example = "true",
@@ -132,24 +132,30 @@ const struct field rollback_fields[] = {
 	{ 0 },
 };
 
-const struct field undo_fields[] = {
+static const struct field undo_fields[] = {
 	{ .name = "wait", .type = FIELD_BOOL, .example = "true",
 	  .help = "wait while code runs, else that is refused" },
 	{ 0 },
 };
 
-const struct field fork_fields[] = {
+static const struct field fork_fields[] = {
 	{ .name = "name", .type = FIELD_TEXT, .example = "other", .help = "the name of the new session" },
 	{ .name = "wait", .type = FIELD_BOOL, .example = "true",
 	  .help = "wait while code runs, else that is refused" },
 	{ 0 },
 };
 
-const struct field input_fields[] = {
+static const struct field input_fields[] = {
 	{ .name = "text", .type = FIELD_TEXT, .example = "yes",
 	  .help = "the line, without its newline; without it there is no more input" },
 	{ 0 },
 };
+
+const struct form checkpoint_form = { .name = "Checkpoint", .fields = checkpoint_fields };
+const struct form rollback_form = { .name = "Rollback", .fields = rollback_fields };
+const struct form undo_form = { .name = "Undo", .fields = undo_fields };
+const struct form fork_form = { .name = "Fork", .fields = fork_fields };
+const struct form input_form = { .name = "Input", .fields = input_fields };
 /* clang-format on */
 
 static int check_type(const struct field *field, struct json_object *value, struct err *err)
@@ -163,9 +169,9 @@ static int check_type(const struct field *field, struct json_object *value, stru
 		wanted == json_type_boolean ? "true or false" : "a string", json_kind(value));
 }
 
-/* An object with some of the fields, of the right types; nothing at all is an empty one. */
-static int read_small(const struct request *request, const struct field *fields,
-	struct json_object **ret_json, struct err *err)
+/* An object with some of the fields of its form, of the right types; nothing at all is an empty
+ * one. */
+static int read_small(const struct request *request, struct json_object **ret_json, struct err *err)
 {
 	auto_json struct json_object *json = NULL;
 	if (request->body.len == 0)
@@ -175,10 +181,8 @@ static int read_small(const struct request *request, const struct field *fields,
 			&json, err));
 	json_object_object_foreach(json, key, value)
 	{
-		const struct field *field = fields;
-		while (field->name && strcmp(field->name, key) != 0)
-			field++;
-		if (!field->name)
+		const struct field *field = form_find(request->route->body, key);
+		if (!field)
 			return err_set(err, ERR_INVALID,
 				"unknown field '%.40s'; GET /openapi.json lists those there are",
 				key);
@@ -189,12 +193,11 @@ static int read_small(const struct request *request, const struct field *fields,
 }
 
 /* The verb about the session in the path, with what the body says besides. */
-static void ask_with(
-	struct request *request, const char *verb, const struct field *fields, question_hear *hear)
+static void ask_with(struct request *request, const char *verb, question_hear *hear)
 {
 	struct err err = { 0 };
 	struct json_object *json = NULL;
-	if (read_small(request, fields, &json, &err) < 0) {
+	if (read_small(request, &json, &err) < 0) {
 		answer_err(request, MHD_HTTP_BAD_REQUEST, &err);
 		return;
 	}
@@ -205,22 +208,22 @@ static void ask_with(
 
 void route_session_checkpoint(struct request *request)
 {
-	ask_with(request, "checkpoint", checkpoint_fields, hear_answer);
+	ask_with(request, "checkpoint", hear_answer);
 }
 
 void route_session_rollback(struct request *request)
 {
-	ask_with(request, "rollback", rollback_fields, hear_answer);
+	ask_with(request, "rollback", hear_answer);
 }
 
 void route_session_undo(struct request *request)
 {
-	ask_with(request, "undo", undo_fields, hear_answer);
+	ask_with(request, "undo", hear_answer);
 }
 
 void route_session_fork(struct request *request)
 {
-	ask_with(request, "fork", fork_fields, hear_new);
+	ask_with(request, "fork", hear_new);
 }
 
 void route_session_input(struct request *request)
@@ -228,7 +231,7 @@ void route_session_input(struct request *request)
 	struct err err = { 0 };
 	auto_json struct json_object *json = NULL;
 	struct json_object *told = json_object_new_object();
-	int r = read_small(request, input_fields, &json, &err);
+	int r = read_small(request, &json, &err);
 	const char *text = json_object_get_string(json_object_object_get(json, "text"));
 	if (r == 0)
 		r = run_input(request, request->params[0], text, &err);

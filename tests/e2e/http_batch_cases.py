@@ -134,6 +134,50 @@ def full_queue(person):
             equal([r["stdout"] for r in results], [f"{n}\n" for n in range(12)], "results")
 
 
+@claim("http: what is described of answers and fields is true of them")
+def described(person):
+    with Served(person) as served:
+        api = json.loads(served.ask("GET", "/openapi.json")[1])
+        schemas = api["components"]["schemas"]
+
+        def has_members(method, path, body=None, at=None):
+            """The answer has what is said of it."""
+            said = api["paths"][at or path][method.lower()]["responses"]
+            status, text = served.ask(method, path, body)
+            check(str(status) in said, f"status of {method} {path}", status, text[:200])
+            name = said[str(status)]["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
+            answer = json.loads(text)
+            for member in schemas[name]["required"]:
+                check(member in answer, f"{member} in the answer of {method} {path}", text[:200])
+            return answer
+
+        one = "/v1/sessions/{name}"
+        has_members("POST", "/v1/execute", {"code": "1"})
+        has_members("POST", "/v1/check", {"code": "1"})
+        has_members("POST", "/v1/batch", '[{"code": "1"}]')
+        has_members("POST", "/v1/sessions", {"name": "api", "undo": 3})
+        has_members("GET", "/v1/sessions")
+        has_members("GET", "/v1/sessions/api", at=one)
+        has_members("POST", "/v1/sessions/api/exec", {"code": "1"}, at=one + "/exec")
+        has_members("POST", "/v1/sessions/api/interrupt", at=one + "/interrupt")
+        has_members("POST", "/v1/sessions/api/undo", at=one + "/undo")
+        has_members("POST", "/v1/sessions/api/checkpoint", {"point": "p"}, at=one + "/checkpoint")
+        has_members("POST", "/v1/sessions/api/rollback", {"point": "p"}, at=one + "/rollback")
+        has_members("POST", "/v1/sessions/api/fork", {"name": "other"}, at=one + "/fork")
+        has_members("PUT", "/v1/sessions/api/files/x", "data", at=one + "/files/{path}")
+        has_members("GET", "/v1/sessions/api/files", at=one + "/files")
+        has_members("DELETE", "/v1/sessions/api/files/x", at=one + "/files/{path}")
+        for name in ("other", "api"):
+            has_members("DELETE", f"/v1/sessions/{name}", at=one)
+        listed = has_members("GET", "/v1/executions")["executions"]
+        has_members("GET", f"/v1/executions/{listed[0]['id']}", at="/v1/executions/{id}")
+        for name in ("Spec", "Turn", "NewSession", "Check"):
+            check(schemas[name]["additionalProperties"] is False, f"{name} takes nothing else")
+        equal(sorted(schemas["Turn"]["properties"])[:3], ["code", "env", "filename"], "of a turn")
+        error_of(served.ask("POST", "/v1/execute", "{}")[1])
+    nothing_left(person)
+
+
 @claim("http history: what ran is listed, the newest first, and told of one by one")
 def history(person):
     with Served(person) as served:

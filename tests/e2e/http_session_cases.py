@@ -214,6 +214,12 @@ def nonsense(person):
             status, answer = session.post(what, **body)
             equal(status, 400, f"status of {what} {body}")
             contains(answer["error"]["message"], word, f"message of {what} {body}")
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        status, _text = served.ask("POST", f"/v1/sessions/{session.name}/exec", {"code": "1"},
+                                   traceparent=trace)
+        equal(status, 200, "status of one that is part of a trace")
+        listed = json.loads(served.ask("GET", "/v1/executions?limit=1")[1])["executions"]
+        contains(str(listed), "0af7651916cd43dd8448eb211c80319c", "its record")
         status, answer = session.post("exec", code="print(1)", timeout=5, env={"A": "1"},
                                       filename="step.py", reload=False)
         equal((status, answer["stdout"]), (200, "1\n"), "an honest one")
