@@ -285,7 +285,8 @@ static int check_reach(const struct spec *spec, const struct tenant *tenant, str
 				"the daemon's unix socket",
 				spec_fields[i].name);
 	for (size_t i = 0; i < spec_field_count; i++)
-		if (spec_fields[i].is_record && strcmp(spec_fields[i].name, "store") != 0 &&
+		if (spec_fields[i].is_record && !spec_fields[i].is_once &&
+			strcmp(spec_fields[i].name, "store") != 0 &&
 			spec_is_given(spec, &spec_fields[i]))
 			return err_set(err, ERR_INVALID,
 				"%s: what is kept of all who ask is settled by whoever runs the "
