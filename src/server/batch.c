@@ -40,6 +40,7 @@ struct batch {
 	size_t handed, finished, sent; /* jobs, those that were skipped included */
 	size_t running;
 	size_t by_status[RUN_STATUS_COUNT];
+	bool is_held; /* it is told of what has ended, and does nothing about it yet */
 };
 
 /* clang-format off */
@@ -164,8 +165,10 @@ static void hear(void *context, const char *line, size_t len, bool is_last)
 		return;
 	const char *result = line ? work_result(line, len, &result_len) : NULL;
 	batch->running--;
-	finish_slot(slot, result ? xstrndup(result, result_len)
-				 : work_refuse(NULL, "the process that ran it died"));
+	finish_slot(
+		slot, result ? xstrndup(result, result_len)
+			     : work_refuse(NULL, batch->is_held ? "interrupted before it began"
+								: "the process that ran it died"));
 	batch_go_on(batch);
 }
 
@@ -231,6 +234,8 @@ static bool is_over(const struct batch *batch)
 void batch_go_on(struct batch *batch)
 {
 	size_t before = 0;
+	if (batch->is_held)
+		return;
 	if (!batch->request) {
 		if (batch->running == 0)
 			free_batch(batch);
@@ -256,18 +261,23 @@ void batches_go_on(struct http *http)
 	}
 }
 
+void batch_interrupt(struct batch *batch)
+{
+	batch->is_held = true; /* it stays until we are through */
+	for (size_t i = 0; i < batch->slot_count; i++)
+		if (batch->slots[i].run)
+			run_cancel(batch->slots[i].run);
+	batch->is_held = false;
+	batch_go_on(batch);
+}
+
 void batch_leave(struct batch *batch)
 {
 	if (!batch)
 		return;
 	batch->request->batch = NULL;
 	batch->request = NULL;
-	batch->running++; /* it stays until we are through */
-	for (size_t i = 0; i < batch->slot_count; i++)
-		if (batch->slots[i].run)
-			run_cancel(batch->slots[i].run);
-	batch->running--;
-	batch_go_on(batch);
+	batch_interrupt(batch);
 }
 
 /* ---- the request --------------------------------------------------------------------------------

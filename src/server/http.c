@@ -624,6 +624,7 @@ void http_close(struct http *http)
 void http_drain(struct http *http)
 {
 	http->is_draining = true;
+	batches_go_on(http); /* those at which nothing runs are over */
 }
 
 /* A request whose answer is not out is under way; one that has not been said yet is not, and
@@ -650,6 +651,8 @@ void http_cancel(struct http *http)
 		next = request->next;
 		if (request->run)
 			run_interrupt(request->run);
+		if (request->batch)
+			batch_interrupt(request->batch);
 	}
 }
 

@@ -197,9 +197,10 @@ void metrics_close(struct http_counts *counts);
 void metrics_count_request(struct request *request); /* it is over */
 
 /* batch.c: many runs that one request waits for */
-void batch_go_on(struct batch *batch); /* its reader has caught up; run_next() comes after it */
-void batch_leave(struct batch *batch); /* its client is gone; NULL: nobody's */
-void batches_go_on(struct http *http); /* something has ended: there may be room */
+void batch_go_on(struct batch *batch);     /* its reader has caught up; run_next() comes after it */
+void batch_leave(struct batch *batch);     /* its client is gone; NULL: nobody's */
+void batch_interrupt(struct batch *batch); /* what runs ends, and says so */
+void batches_go_on(struct http *http);     /* something has ended: there may be room */
 
 /* routes.c */
 /* NULL: there is none; *ret_is_known: but for another method. `params` are the caller's. */

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches over HTTP, and the history of what ran."""
 import json
+import signal
 
 from http_cases import Served, error_of
-from suite import check, claim, contains, equal, nothing_left, parse_result, wait_until
+from suite import HUNG_AFTER, check, claim, contains, equal, nothing_left, parse_result, wait_until
 
 
 def lines(jobs):
@@ -132,6 +133,27 @@ def full_queue(person):
         for connection in connections:
             results, _summary = results_of(connection.getresponse().read().decode())
             equal([r["stdout"] for r in results], [f"{n}\n" for n in range(12)], "results")
+
+
+@claim("http batch: a daemon that is told to end sends what it has, and it can be gone on with")
+def drained(person):
+    jobs = [{"code": f"print({n})"} for n in range(3)]
+    jobs[1] = {"code": "import time\nprint('ready', flush=True)\nwhile True: time.sleep(1)"}
+    with Served(person, "--drain-timeout", "1") as served:
+        connection = served.tcp()
+        connection.request("POST", "/v1/batch?concurrency=1", lines(jobs),
+                           {"Accept": "application/x-ndjson"})
+        answer = connection.getresponse()
+        for line in answer:
+            if json.loads(line)["event"] == "result":
+                break
+        served.daemon.process.send_signal(signal.SIGTERM)
+        rest = [json.loads(line) for line in answer]
+        equal([e["data"]["status"] for e in rest if e["event"] == "result"], ["interrupted"],
+              "what ran")
+        equal((rest[-1]["event"], rest[-1]["data"]["sent"], rest[-1]["data"]["is_whole"]),
+              ("done", 2, False), "the end")
+        served.daemon.process.wait(timeout=HUNG_AFTER)
 
 
 @claim("http: what is described of answers and fields is true of them")
