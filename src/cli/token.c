@@ -89,18 +89,27 @@ static bool parse_span(const char *text, int64_t *ret_second)
 /* "2027-01-31": until that day begins, UTC. */
 static bool parse_day(const char *text, int64_t *ret_second)
 {
-	struct date date = { 0 };
+	static const char form[] = "dddd-dd-dd";
+	int numbers[3] = { 0 };
+	size_t at = 0;
+	if (strlen(text) != strlen(form))
+		return false;
+	for (size_t i = 0; form[i]; i++) {
+		bool is_digit = text[i] >= '0' && text[i] <= '9';
+		if (form[i] == 'd' ? !is_digit : text[i] != form[i])
+			return false;
+		if (form[i] == 'd')
+			numbers[at] = numbers[at] * 10 + (text[i] - '0');
+		else
+			at++;
+	}
+	const struct date date = { numbers[0], numbers[1], numbers[2] };
 	struct date again = { 0 };
-	int used = 0;
-	if (strlen(text) != strlen("2027-01-31") || strspn(text, "0123456789-") != strlen(text) ||
-		sscanf(text, "%4d-%2d-%2d%n", &date.year, &date.month, &date.day, &used) != 3 ||
-		(size_t)used != strlen(text) || date.year < 1970)
+	if (date.year < 1970)
 		return false;
 	date_of_day(date_to_day(&date), &again);
-	if (again.month != date.month || again.day != date.day)
-		return false;
 	*ret_second = date_to_day(&date) * DAY_SECONDS;
-	return true;
+	return again.month == date.month && again.day == date.day; /* else there is no such day */
 }
 
 static int take_expires(struct asked *asked, const char *value, struct err *err)

@@ -281,10 +281,17 @@ bool access_fits(struct request *request, const struct spec *spec)
 	return refuse_limit(request, &refusal);
 }
 
-bool access_begin(struct request *request)
+/* Looking something up costs nothing worth counting. */
+bool access_counts(enum work_kind kind)
+{
+	return kind == WORK_RUN || kind == WORK_TURN || kind == WORK_CHECK || kind == WORK_SESSION;
+}
+
+bool access_begin(struct request *request, enum work_kind kind)
 {
 	struct refusal refusal;
-	if (!request->tenant.holder || holder_begin(request->tenant.holder, time(NULL), &refusal))
+	if (!request->tenant.holder || !access_counts(kind) ||
+		holder_begin(request->tenant.holder, time(NULL), &refusal))
 		return true;
 	return refuse_limit(request, &refusal);
 }
@@ -299,7 +306,7 @@ int access_submit(const struct tenant *tenant, enum work_kind kind, struct err *
 		return err_set(err, ERR_INVALID,
 			"this needs the scope '%s', which the token '%s' does not have",
 			scope_names[scope], tenant->token);
-	if (kind == WORK_LANGUAGES || !tenant->holder ||
+	if (!access_counts(kind) || !tenant->holder ||
 		holder_begin(tenant->holder, time(NULL), &refusal))
 		return 0;
 	return err_set(err, ERR_LIMIT, "%s; try again in %lld s", refusal.text,

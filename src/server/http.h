@@ -150,7 +150,8 @@ bool stream_is_full(const struct request *request);
 bool access_admit(struct request *request); /* who it is */
 bool access_allow(struct request *request); /* whether they may ask for that, so often */
 bool access_fits(struct request *request, const struct spec *spec);
-bool access_begin(struct request *request); /* an execution of theirs; it ends with … */
+bool access_counts(enum work_kind kind); /* among what they may have at once */
+bool access_begin(struct request *request, enum work_kind kind); /* of these: it ends with … */
 int access_submit(const struct tenant *tenant, enum work_kind kind, struct err *err); /* the same */
 void access_end(struct http *http, const struct tenant *tenant, int64_t cpu_us);
 void access_bound(const struct tenant *tenant, struct work_wish *wish); /* what it may have */

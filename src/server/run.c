@@ -228,11 +228,11 @@ void run_begin(struct request *request, const struct run_wish *wish)
 		.job = wish->job,
 		.session = wish->session ? xstrdup(wish->session) : NULL,
 		.begun_us = clock_us() };
-	if (wish->kind != WORK_LANGUAGES && !access_begin(request)) {
+	if (!access_begin(request, wish->kind)) {
 		free_run(run);
 		return;
 	}
-	run->is_counted = wish->kind != WORK_LANGUAGES;
+	run->is_counted = access_counts(wish->kind);
 	if (!queue_push(&http->queue, &run->waiter, request->tenant.key,
 		    (size_t)http->settings.queue)) {
 		http->counts.refused++;
@@ -257,7 +257,7 @@ struct run *run_submit(struct http *http, const struct tenant *tenant, enum work
 	*run = (struct run){ .http = http,
 		.listener = *listener,
 		.tenant = *tenant,
-		.is_counted = kind != WORK_LANGUAGES,
+		.is_counted = access_counts(kind),
 		.kind = kind,
 		.job = take_ptr(&own),
 		.begun_us = clock_us() };

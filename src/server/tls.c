@@ -40,7 +40,7 @@ static int read_file(
 static gnutls_datum_t datum(char *text)
 {
 	return (gnutls_datum_t){ .data = (unsigned char *)text,
-		.size = (unsigned int)strlen(text) };
+		.size = text ? (unsigned int)strlen(text) : 0 };
 }
 
 static int check_times(gnutls_x509_crt_t cert, const char *path, struct err *err)

@@ -240,3 +240,32 @@ TEST(a_program_to_be_executed_is_one_of_the_commands)
 	ASSERT_OK(spec_check(&spec, &err));
 	spec_done(&spec);
 }
+
+TEST(what_is_over_a_bound_is_lowered_and_nothing_else)
+{
+	struct spec spec;
+	spec_init(&spec);
+	spec.cpus_milli = 2000;
+	spec.timeout_ms = 33000;
+	spec.memory = 512 << 20;
+	spec_bound(&spec); /* there is none */
+	ASSERT_EQ(spec.memory, 512 << 20);
+	ASSERT_EQ(spec.cpu_time_ms, 0);
+	spec.memory_most = 1 << 30;
+	spec.cpu_most_ms = 66000; /* all that two processors can use in that time */
+	spec_bound(&spec);
+	ASSERT_EQ(spec.memory, 512 << 20);
+	ASSERT_EQ(spec.cpu_time_ms, 0);
+	spec.memory_most = 64 << 20;
+	spec.cpu_most_ms = 5999;
+	spec_bound(&spec);
+	ASSERT_EQ(spec.memory, 64 << 20);
+	ASSERT_EQ(spec.cpu_time_ms, 5000);
+	spec.cpu_time_ms = 300; /* less than that was asked for */
+	spec_bound(&spec);
+	ASSERT_EQ(spec.cpu_time_ms, 300);
+	spec.cpu_most_ms = 1;
+	spec_bound(&spec);
+	ASSERT_EQ(spec.cpu_time_ms, 10);
+	spec_done(&spec);
+}
