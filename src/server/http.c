@@ -574,10 +574,37 @@ static int replace(struct http *http, struct listener_socket *before, struct err
 	return 0;
 }
 
-int http_reload(struct http *http, struct err *err)
+static void drop_texts(struct http_settings *settings)
 {
+	free((char *)settings->listen);
+	free((char *)settings->public_name);
+	free((char *)settings->tls_cert);
+	free((char *)settings->tls_key);
+	free((char *)settings->socket_path);
+}
+
+static const char *copy_text(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static void keep_texts(struct http_settings *settings)
+{
+	settings->listen = copy_text(settings->listen);
+	settings->public_name = copy_text(settings->public_name);
+	settings->tls_cert = copy_text(settings->tls_cert);
+	settings->tls_key = copy_text(settings->tls_key);
+	settings->socket_path = copy_text(settings->socket_path);
+}
+
+int http_reload(struct http *http, const struct http_settings *settings, struct err *err)
+{
+	struct http_settings before = http->settings;
+	http->settings = *settings;
+	keep_texts(&http->settings);
+	drop_texts(&before);
 	for (struct listener_socket *at = http->listeners; at; at = at->next)
-		if (at->tls.cert && !at->is_leaving)
+		if (at->tls.cert && !at->is_leaving && settings->tls_cert)
 			return replace(http, at, err);
 	return 0;
 }
@@ -588,6 +615,7 @@ int http_open(struct loop *loop, const struct http_settings *settings, struct ht
 	struct http *http = xcalloc(1, sizeof(*http));
 	http->loop = loop;
 	http->settings = *settings;
+	keep_texts(&http->settings);
 	*ret_http = http;
 	metrics_open(&http->counts);
 	http->workers = workers_open(loop, (size_t)settings->concurrency);
@@ -615,6 +643,7 @@ void http_close(struct http *http)
 	mcp_close(http->mcp);
 	porter_close(http->porter);
 	metrics_close(&http->counts);
+	drop_texts(&http->settings);
 	free(http);
 }
 

@@ -214,6 +214,7 @@ const char *request_query(const struct request *request, const char *name); /* ?
 int request_fd(const struct request *request); /* of the connection; borrowed */
 void request_wake(struct request *request);    /* there is something to send */
 
+/* Texts are borrowed until http_open() or http_reload() returns. */
 struct http_settings {
 	struct server *server;
 	const char *listen;             /* ADDR:PORT; NULL: none */
@@ -253,7 +254,7 @@ struct http_counts {
 
 struct http {
 	struct loop *loop;
-	struct http_settings settings;
+	struct http_settings settings;     /* with its texts */
 	struct listener_socket *listeners; /* owned */
 	struct request *requests;
 	struct batch *batches;
@@ -288,9 +289,9 @@ bool http_owns(const struct http *http, pid_t pid);
 /* So many executions at once from now on, and so many that wait. */
 void http_set_limits(struct http *http, int64_t concurrency, int64_t queue);
 
-/* The certificate is read again, and those who connect from now on get it. What was said before
- * stays when that does not work. */
-int http_reload(struct http *http, struct err *err);
+/* Takes the names of the machine and reads the certificate again; those who connect from now on get
+ * it. The one there is stays when that does not work. */
+int http_reload(struct http *http, const struct http_settings *settings, struct err *err);
 
 /* When http_tick() is wanted at the latest; INT64_MAX: not at all. */
 int64_t http_next_us(const struct http *http);

@@ -156,4 +156,5 @@ void notify(const char *state);
 void server_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int server_allow_descriptors(const struct server_settings *settings, struct err *err);
 void server_set_ready(struct server *server);
+struct http_settings server_http_settings(struct server *server);
 void server_fail(struct server *server, const struct err *err);

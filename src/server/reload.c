@@ -68,6 +68,11 @@ static void note_runs(const struct config *before, const struct config *after, s
 	}
 }
 
+static void note_text(struct buf *changes, const char *name, const char *before, const char *after)
+{
+	note_word(changes, name, before ? before : "none", after ? after : "none");
+}
+
 static void note_changes(const struct server_settings *before, const struct server_settings *after,
 	struct buf *changes)
 {
@@ -78,6 +83,10 @@ static void note_changes(const struct server_settings *before, const struct serv
 	if (strcmp(before->warm, after->warm) != 0)
 		(void)buf_printf(changes, "%swarm '%.100s' -> '%.100s'", changes->len ? ", " : "",
 			before->warm, after->warm);
+	note_text(changes, "listen (at the next start)", before->listen, after->listen);
+	note_text(changes, "tls_cert", before->tls_cert, after->tls_cert);
+	note_text(changes, "tls_key", before->tls_key, after->tls_key);
+	note_text(changes, "public_name", before->public_name, after->public_name);
 	note_number(changes, "parked", before->parked, after->parked);
 	note_number(changes, "sessions", before->sessions, after->sessions);
 	note_number(changes, "drain_timeout", before->drain_s, after->drain_s);
@@ -95,6 +104,7 @@ static void apply(struct server *server, struct server_settings *after)
 	auto_buf struct buf changes;
 	bool is_up = server->link.state == LINK_UP;
 	struct err err = { 0 };
+	struct http_settings http = { 0 };
 	buf_init(&changes, CHANGES_MAX);
 	note_changes(&server->settings, after, &changes);
 	if (is_up)
@@ -108,7 +118,8 @@ static void apply(struct server *server, struct server_settings *after)
 		warm_up(server, server->settings.warm);
 	}
 	server->idle_us = clock_us();
-	if (http_reload(server->http, &err) < 0)
+	http = server_http_settings(server);
+	if (http_reload(server->http, &http, &err) < 0)
 		log_say(LEVEL_ERROR, "the certificate stays as it is: %s", err.text);
 	server_log("settings read again: %s", changes.len ? buf_text(&changes) : "no change");
 	admit_next(server);

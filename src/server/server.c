@@ -134,10 +134,9 @@ static int watch_signals(struct server *server, struct err *err)
 	return 0;
 }
 
-/* What comes over HTTP is run by workers, who are clients like any other. */
-static int open_http(struct server *server, struct err *err)
+struct http_settings server_http_settings(struct server *server)
 {
-	const struct http_settings settings = { .server = server,
+	return (struct http_settings){ .server = server,
 		.listen = server->settings.listen,
 		.public_name = server->settings.public_name,
 		.tls_cert = server->settings.tls_cert,
@@ -146,6 +145,12 @@ static int open_http(struct server *server, struct err *err)
 		.socket_path = server->path,
 		.concurrency = server->settings.concurrency,
 		.queue = server->settings.queue };
+}
+
+/* What comes over HTTP is run by workers, who are clients like any other. */
+static int open_http(struct server *server, struct err *err)
+{
+	const struct http_settings settings = server_http_settings(server);
 	(void)setenv("HOTCELL_SOCKET", server->path, 1);
 	return http_open(&server->loop, &settings, &server->http, err);
 }

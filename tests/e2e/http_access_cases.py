@@ -262,6 +262,14 @@ def public_name(person):
     ran = person.call("serve", "--socket", person.path("s"), "--listen", "127.0.0.1:1",
                       "--public-name", "a b").exits(125)
     contains(ran.err, "--public-name", "stderr")
+    settings = person.write(person.path("settings.yaml"), "daemon:\n  public_name: before.example\n")
+    with Guarded(person, "--config", settings) as served:
+        for name, other in (("before.example", "after.example"), ("after.example", "before.example")):
+            equal(served.ask("GET", "/healthz", Host=name)[0], 200, f"{name} of the settings")
+            equal(served.ask("GET", "/healthz", Host=other)[0], 403, f"{other}, which is not there")
+            person.write(settings, "daemon:\n  public_name: after.example\n")
+            served.daemon.process.send_signal(signal.SIGHUP)
+            served.daemon.wait_for_log("settings read again")
 
 
 # ---- how much ----------------------------------------------------------------------------------
