@@ -16,12 +16,24 @@ enum { TEXT_MAX = 16 << 20 };
 /* ---- what the verbs share ---------------------------------------------------------------------
  */
 
+#define TENANT_OPTION                                                                   \
+	{                                                                               \
+		.flag = "tenant", .metavar = "NAME",                                    \
+		.help = "a session that was made over HTTP with the token of this name" \
+	}
+
 static const struct cli_option json_option[] = {
 	{ .flag = "json", .help = "print JSON" },
 };
 
+static const struct cli_option tenant_options[] = {
+	{ .flag = "json", .help = "print JSON" },
+	TENANT_OPTION,
+};
+
 struct plain_line {
 	bool is_json, has_all, is_forced;
+	const char *tenant; /* borrowed; NULL: our own sessions are meant */
 	struct strings names;
 };
 
@@ -35,8 +47,9 @@ static void plain_line_done(struct plain_line *line)
 static int take_plain(void *context, const char *flag, const char *value, struct err *err)
 {
 	struct plain_line *line = context;
-	(void)value;
 	(void)err;
+	if (strcmp(flag, "tenant") == 0)
+		line->tenant = value;
 	line->is_json |= strcmp(flag, "json") == 0;
 	line->has_all |= strcmp(flag, "all") == 0;
 	line->is_forced |= strcmp(flag, "force") == 0;
@@ -66,6 +79,15 @@ static int read_names(const struct command *command, int argc, char **argv,
 	return cli_fail(&err);
 }
 
+static struct json_object *request_of(
+	const struct plain_line *line, const char *verb, const char *session)
+{
+	struct json_object *request = sessions_request(verb, session);
+	if (line->tenant)
+		json_put(request, "tenant", json_new_string(line->tenant));
+	return request;
+}
+
 static void print_buf(const struct buf *text)
 {
 	(void)fwrite(buf_text(text), 1, text->len, stdout);
@@ -87,21 +109,28 @@ static int ask(struct json_object *request, struct json_object **ret_answer, str
 
 static int run_list(const struct command *command, int argc, char **argv)
 {
+	static const struct cli_option options[] = {
+		{ .flag = "json", .help = "print JSON instead of a table" },
+		TENANT_OPTION,
+		{ .flag = "all", .help = "of every tenant" },
+	};
 	struct err err = { 0 };
-	bool is_json = false;
+	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
 	struct term term;
-	int status = cli_read_simple(command, argc, argv, &is_json);
+	int status = read_names(command, argc, argv, options, COUNT_OF(options), 0, 0, &line);
 	if (status >= 0)
 		return status;
+	auto_json struct json_object *request = request_of(&line, "list", NULL);
+	if (line.has_all)
+		json_put(request, "all", json_object_new_boolean(true));
 	/* nobody is started only to say that there is nothing */
-	if (sessions_are_served() &&
-		sessions_ask(sessions_request("list", NULL), &answer, &err) < 0)
+	if (sessions_are_served() && sessions_ask(json_object_get(request), &answer, &err) < 0)
 		return cli_fail(&err);
 	struct json_object *list = json_object_object_get(answer, "sessions");
 	if (!json_object_is_type(list, json_type_array))
 		list = NULL;
-	if (is_json) {
+	if (line.is_json) {
 		auto_json struct json_object *none = json_object_new_array();
 		sessions_print(list ? list : none);
 		return 0;
@@ -126,11 +155,11 @@ static int run_info(const struct command *command, int argc, char **argv)
 	auto_json struct json_object *info = NULL;
 	auto_buf struct buf text = { 0 };
 	struct term term;
-	int status =
-		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line);
+	int status = read_names(
+		command, argc, argv, tenant_options, COUNT_OF(tenant_options), 1, 1, &line);
 	if (status >= 0)
 		return status;
-	if (ask(sessions_request("info", line.names.items[0]), &info, &err) < 0)
+	if (ask(request_of(&line, "info", line.names.items[0]), &info, &err) < 0)
 		return cli_fail(&err);
 	if (line.is_json) {
 		sessions_print(info);
@@ -245,11 +274,11 @@ static int run_interrupt(const struct command *command, int argc, char **argv)
 	struct err err = { 0 };
 	auto_line struct plain_line line = { 0 };
 	auto_json struct json_object *answer = NULL;
-	int status =
-		read_names(command, argc, argv, json_option, COUNT_OF(json_option), 1, 1, &line);
+	int status = read_names(
+		command, argc, argv, tenant_options, COUNT_OF(tenant_options), 1, 1, &line);
 	if (status >= 0)
 		return status;
-	if (ask(sessions_request("interrupt", line.names.items[0]), &answer, &err) < 0)
+	if (ask(request_of(&line, "interrupt", line.names.items[0]), &answer, &err) < 0)
 		return cli_fail(&err);
 	if (line.is_json)
 		sessions_print(answer);
@@ -260,30 +289,30 @@ static int run_interrupt(const struct command *command, int argc, char **argv)
 }
 
 /* Every one of them is tried; the status tells whether one could not be. */
-static int kill_named(const struct strings *names, bool is_json)
+static int kill_named(const struct plain_line *line, const struct strings *names)
 {
 	int status = 0;
 	auto_json struct json_object *killed = json_object_new_array();
 	for (size_t i = 0; i < names->count; i++) {
 		struct err err = { 0 };
 		auto_json struct json_object *answer = NULL;
-		if (ask(sessions_request("kill", names->items[i]), &answer, &err) < 0)
+		if (ask(request_of(line, "kill", names->items[i]), &answer, &err) < 0)
 			status = cli_fail(&err);
 		else
 			(void)json_object_array_add(killed, json_new_string(names->items[i]));
 	}
-	if (is_json)
+	if (line->is_json)
 		sessions_print(killed);
 	return status;
 }
 
-static int kill_all(bool is_json)
+static int kill_all(const struct plain_line *line)
 {
 	struct err err = { 0 };
 	struct strings names = { 0 };
 	auto_json struct json_object *answer = NULL;
 	if (sessions_are_served() &&
-		sessions_ask(sessions_request("list", NULL), &answer, &err) < 0)
+		sessions_ask(request_of(line, "list", NULL), &answer, &err) < 0)
 		return cli_fail(&err);
 	struct json_object *list = json_object_object_get(answer, "sessions");
 	size_t count =
@@ -294,7 +323,7 @@ static int kill_all(bool is_json)
 		if (name)
 			strings_add(&names, name);
 	}
-	int status = kill_named(&names, is_json);
+	int status = kill_named(line, &names);
 	strings_done(&names);
 	return status;
 }
@@ -304,6 +333,7 @@ static int run_kill(const struct command *command, int argc, char **argv)
 	static const struct cli_option options[] = {
 		{ .flag = "all", .help = "every session there is" },
 		{ .flag = "json", .help = "print the names of those that ended" },
+		TENANT_OPTION,
 	};
 	struct err err = { 0 };
 	auto_line struct plain_line line = { 0 };
@@ -316,7 +346,7 @@ static int run_kill(const struct command *command, int argc, char **argv)
 			"session kill needs names, or --all: hotcell session list shows them");
 		return cli_fail(&err);
 	}
-	return line.has_all ? kill_all(line.is_json) : kill_named(&line.names, line.is_json);
+	return line.has_all ? kill_all(&line) : kill_named(&line, &line.names);
 }
 
 /* ---- the verbs --------------------------------------------------------------------------------
@@ -326,7 +356,7 @@ static int run_kill(const struct command *command, int argc, char **argv)
 static const struct command verbs[] = {
 	{ .name = "session new", .usage = "[OPTIONS] [NAME]", .run = session_run_new, .takes = session_takes,
 	  .help = "starts a session and prints its name" },
-	{ .name = "session list", .usage = "[--json]", .run = run_list,
+	{ .name = "session list", .usage = "[--all | --tenant NAME] [--json]", .run = run_list,
 	  .help = "the sessions there are" },
 	{ .name = "session exec", .usage = "[OPTIONS] NAME (-c CODE | FILE | -)", .run = session_run_exec,
 	  .takes = session_exec_takes,
@@ -337,7 +367,7 @@ static const struct command verbs[] = {
 	  .help = "copies files into a session's /home/user, also while code runs" },
 	{ .name = "session get", .usage = "NAME PATH[:FILE]…", .run = session_run_get,
 	  .help = "copies files out of it; PATH:- prints one" },
-	{ .name = "session info", .usage = "[--json] NAME", .run = run_info,
+	{ .name = "session info", .usage = "[--tenant NAME] [--json] NAME", .run = run_info,
 	  .help = "all about one session: limits, memory, points" },
 	{ .name = "session checkpoint", .usage = "[--json] NAME [POINT]", .run = run_checkpoint,
 	  .help = "remembers how a session is, its files included, as a point to go back to" },
@@ -347,9 +377,9 @@ static const struct command verbs[] = {
 	  .help = "takes the last turn back, in a session made with --undo" },
 	{ .name = "session fork", .usage = "[--json] NAME NEW", .run = run_fork,
 	  .help = "makes a branch: another session that begins where this one is" },
-	{ .name = "session interrupt", .usage = "[--json] NAME", .run = run_interrupt,
+	{ .name = "session interrupt", .usage = "[--tenant NAME] [--json] NAME", .run = run_interrupt,
 	  .help = "stops the code that runs in a session; its state stays" },
-	{ .name = "session kill", .usage = "NAME… | --all", .run = run_kill,
+	{ .name = "session kill", .usage = "[--tenant NAME] (NAME… | --all)", .run = run_kill,
 	  .help = "ends sessions" },
 };
 /* clang-format on */

@@ -75,6 +75,7 @@ void session_list_put(
 	struct buf *out, struct json_object *sessions, const struct term *term, int64_t now)
 {
 	static const struct column_head heads[] = {
+		{ .title = "TENANT" }, /* where those of every tenant are told */
 		{ .title = "NAME", .gives_way = true },
 		{ .title = "LANGUAGE" },
 		{ .title = "STATUS" },
@@ -84,9 +85,14 @@ void session_list_put(
 		{ .title = "USED", .is_number = true },
 		{ .title = "ENDS IN", .is_number = true },
 	};
-	struct columns columns = { .heads = heads, .count = COUNT_OF(heads) };
+	bool has_tenants =
+		json_object_object_get_ex(json_object_array_get_idx(sessions, 0), "tenant", NULL);
+	struct columns columns = { .heads = heads + !has_tenants,
+		.count = COUNT_OF(heads) - !has_tenants };
 	for (size_t i = 0; i < json_object_array_length(sessions); i++) {
 		struct json_object *info = json_object_array_get_idx(sessions, i);
+		if (has_tenants)
+			columns_add(&columns, copy_of(info, "tenant"));
 		columns_add(&columns, copy_of(info, "name"));
 		columns_add(&columns, copy_of(info, "language"));
 		columns_add(&columns, copy_of(info, "status"));

@@ -108,9 +108,10 @@ static int find(struct caller *caller, const struct session_request *request,
 		(long long)(time(NULL) - tomb->when), tomb->why);
 }
 
+/* The next of a tenant's, or of all there are: NULL. */
 static const struct session *next_of(const struct session *session, const char *tenant)
 {
-	while (session && strcmp(session->tenant, tenant) != 0)
+	while (session && tenant && strcmp(session->tenant, tenant) != 0)
 		session = session->next;
 	return session;
 }
@@ -125,7 +126,11 @@ static struct json_object *list(const struct sessions *sessions, const char *ten
 		session = session->next;
 	session = next_of(session, tenant);
 	for (int i = 0; session && i < LIST_PAGE; i++) {
-		(void)json_object_array_add(array, session_describe(session, DETAIL_LIST));
+		struct json_object *info = session_describe(session, DETAIL_LIST);
+		if (!tenant)
+			json_put(info, "tenant",
+				session->tenant[0] ? json_new_string(session->tenant) : NULL);
+		(void)json_object_array_add(array, info);
 		after = session->serial;
 		session = next_of(session->next, tenant);
 	}
@@ -330,9 +335,12 @@ static int answer(struct caller *caller, const struct session_request *request,
 	struct loan_message *message, struct err *err)
 {
 	struct session *session = NULL;
+	bool is_all = request->is_all && !request->tenant[0];
 	if (request->verb == VERB_LIST) {
 		caller_tell(caller,
-			list(caller->sessions, request->tenant, (uint64_t)request->after), -1);
+			list(caller->sessions, is_all ? NULL : request->tenant,
+				(uint64_t)request->after),
+			-1);
 		return 0;
 	}
 	bool is_control = request->verb == VERB_INTERRUPT || request->verb == VERB_KILL;

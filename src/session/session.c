@@ -128,6 +128,7 @@ static int ask_list(
 	int conn_fd, struct json_object *asked, struct json_object **ret_answer, struct err *err)
 {
 	struct json_object *tenant = json_object_object_get(asked, "tenant");
+	struct json_object *all = json_object_object_get(asked, "all");
 	auto_json struct json_object *whole = json_object_new_object();
 	struct json_object *sessions = json_object_new_array();
 	struct json_object *next = NULL;
@@ -139,6 +140,8 @@ static int ask_list(
 		json_put(request, "verb", json_new_string("list"));
 		if (tenant)
 			json_put(request, "tenant", json_object_get(tenant));
+		if (all)
+			json_put(request, "all", json_object_get(all));
 		json_put(request, "after", json_object_new_int64(after));
 		TRY(ask_once(conn_fd, request, &page, err));
 		struct json_object *some = json_object_object_get(page, "sessions");

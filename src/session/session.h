@@ -49,7 +49,8 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
 /* One of the control verbs: list, info, interrupt, kill, checkpoint, rollback, undo, fork. It never
  * waits for an execution. *ret_answer is the caller's. Errors: ERR_MISSING: there is no such
  * session or point, or it has ended (the text says why); ERR_BUSY: not while code runs in it.
- *   {"verb":"list"}                                   {"sessions":[INFO,…]}
+ *   {"verb":"list"}                                   {"sessions":[INFO,…]}; with "all":true those
+ *                                                     of every tenant, each with `tenant`
  *   {"verb":"info","session":"a"}                     INFO
  *   {"verb":"interrupt","session":"a"}                {"interrupted":bool}: false: nothing ran
  *   {"verb":"kill","session":"a"}                     {"killed":"a"}
@@ -57,6 +58,7 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
  *   {"verb":"rollback","session":"a","point":"x" or 3,"force":bool}  {"point":POINT,"notes":[…]}
  *   {"verb":"undo","session":"a"}                     the same
  *   {"verb":"fork","session":"a","new":"b"}           {"session":INFO,"notes":[…]}
+ * Each takes "tenant": whose sessions are meant, in place of our user's own.
  * INFO: name, id, language, status (idle, busy), created, last_used (seconds since 1970),
  * executions, idle, lifetime, undo, warm, memory_kb, points, running ({"turn","since","client",
  * "is_attended"} or null); of `info` alone: limits, private_kb, family (names of those that share

@@ -203,7 +203,16 @@ def same_name(person):
         equal(served.as_("one", "DELETE", "/v1/sessions/same")[0], 200, "its end")
         equal(served.as_("one", "DELETE", "/v1/sessions/same")[0], 404, "its end, again")
         equal(served.as_("two", "GET", "/v1/sessions/same")[0], 200, "the other's")
-        served.as_("two", "DELETE", "/v1/sessions/same")
+        # whoever runs the daemon sees and ends them all
+        listed = json.loads(served.call("session", "list", "--all", "--json").ok().out)
+        equal([(item["tenant"], item["name"]) for item in listed], [("two", "same"), (None, "same")],
+              "sessions of all tenants")
+        contains(served.call("session", "list", "--all").ok().out, "TENANT", "a table of them")
+        equal(len(json.loads(served.call("session", "list", "--json").ok().out)), 1, "our own alone")
+        served.call("session", "info", "--tenant", "two", "same").ok()
+        served.call("session", "kill", "--tenant", "two", "same").ok()
+        served.call("session", "kill", "--tenant", "two", "same").exits(125)
+        equal(served.as_("two", "GET", "/v1/sessions/same")[0], 404, "the other's, ended")
         served.call("session", "kill", "same").ok()
         served.run("one")
         records = json.loads(served.call("audit", "list", "--json").ok().out)

@@ -46,6 +46,10 @@ TEST(a_request_says_whose_sessions_it_means)
 	session_request_done(&request);
 	ASSERT_OK(read_text(&request, "{\"verb\":\"list\"}", &err));
 	ASSERT_STR(request.tenant, "");
+	ASSERT(!request.is_all);
+	session_request_done(&request);
+	ASSERT_OK(read_text(&request, "{\"verb\":\"list\",\"all\":true}", &err));
+	ASSERT(request.is_all);
 	session_request_done(&request);
 	ASSERT_FAIL(
 		read_text(&request, "{\"verb\":\"list\",\"tenant\":\"../x\"}", &err), ERR_INVALID);
