@@ -51,7 +51,8 @@ LIB_ROOMS := base wire loan model config access jail zygote keeper runtime guard
 
 lib_src     := $(sort $(filter-out %/main.c,$(wildcard $(LIB_ROOMS:%=src/%/*.c))))
 cli_src     := $(sort $(wildcard src/cli/*.c))
-cli_parts   := $(filter-out %main.c,$(cli_src))
+token_src   := src/cli/token_main.c src/cli/token.c
+cli_parts   := $(filter-out %main.c $(token_src),$(cli_src))
 zygote_src  := src/zygote/main.c
 keeper_src  := src/keeper/main.c
 server_src  := src/server/main.c
@@ -288,7 +289,7 @@ $(BUILD)/hotcell-repl: $(call obj,src/cli/repl_main.c $(cli_parts)) $(lib)
 	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
 
 # The one command that keeps a database.
-$(BUILD)/hotcell-token: $(call obj,src/cli/token_main.c $(cli_parts)) $(lib)
+$(BUILD)/hotcell-token: $(call obj,$(token_src) $(cli_parts)) $(lib)
 	$(say) LINK $@
 	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lsqlite3
 
