@@ -194,19 +194,33 @@ static struct json_object *new_short_text(struct json_object *json, bool *ret_is
 	return mcp_new_text(text);
 }
 
-void mcp_finish_run(struct mcp_call *call, const char *text, size_t len)
+static void add_links(struct json_object *content, struct json_object *links)
+{
+	size_t count = links ? json_object_array_length(links) : 0;
+	for (size_t i = 0; i < count; i++)
+		(void)json_object_array_add(
+			content, json_object_get(json_object_array_get_idx(links, i)));
+	json_free(&links);
+}
+
+void mcp_tell_result(struct mcp_call *call, struct json_object *result, struct json_object *links)
 {
 	bool is_ok = false;
-	auto_json struct json_object *result = mcp_read_result(call, text, len);
-	if (!result)
-		return;
 	struct json_object *content = json_object_new_array();
 	(void)json_object_array_add(content, new_short_text(result, &is_ok));
 	move_pictures(result, content);
+	add_links(content, links);
 	struct json_object *structured = mcp_pick(result, result_parts);
 	struct json_object *meta = json_object_object_get(structured, "meta");
 	if (call->tool->mode && meta)
 		(void)json_object_object_add(
 			meta, "execution_mode", json_new_string(call->tool->mode));
 	mcp_finish_tool(call, content, structured, !is_ok);
+}
+
+void mcp_finish_run(struct mcp_call *call, const char *text, size_t len)
+{
+	auto_json struct json_object *result = mcp_read_result(call, text, len);
+	if (result)
+		mcp_tell_result(call, result, NULL);
 }

@@ -132,10 +132,12 @@ struct mcp_call {
 	const struct mcp_tool *tool;
 	bool is_cancelled, is_working;
 	mcp_finish *finish;
-	void *work; /* of whoever does it */
+	void *work;               /* of whoever does it */
+	struct json_object *kept; /* owned; of work in several steps, or NULL */
 
 	struct json_object *token; /* of params: progress is wanted; NULL: not */
 	int64_t said_us, progress, output;
+	int64_t begun_s; /* since 1970 */
 
 	bool is_listening; /* the answer comes at the end of all notifications */
 	bool wants[MCP_CHANGES];
@@ -198,6 +200,14 @@ struct json_object *mcp_describe_end(void);
 mcp_finish mcp_finish_check, mcp_finish_languages, mcp_finish_new, mcp_finish_fork,
 	mcp_finish_sessions, mcp_finish_checkpoint, mcp_finish_rollback, mcp_finish_kill;
 
+/* resources.c: files of sessions */
+enum { MCP_RESOURCE_METHODS = 3 };
+extern const struct mcp_method mcp_resource_methods[MCP_RESOURCE_METHODS];
+mcp_finish mcp_finish_turn;
+
 /* content.c */
 struct json_object *mcp_describe_result(void);
 mcp_finish mcp_finish_run;
+
+/* Ends a call with an ExecutionResult. `links`, a list of blocks, is taken; NULL: none. */
+void mcp_tell_result(struct mcp_call *call, struct json_object *result, struct json_object *links);

@@ -2,6 +2,7 @@
 /* What hotcell serves. The words are for models: when to use a tool, what it can do, what not. */
 #include "base/own.h"
 #include "mcp/parts.h"
+#include "wire/json.h"
 
 #define CELL                                                                                       \
 	"The code runs isolated from this machine: no network, no access to its files, limits on " \
@@ -87,14 +88,15 @@ static const struct mcp_tool tools[] = {
 	{ .name = "session_exec", .title = "Run code in a session",
 	  .description =
 		"Run code in a session that session_new started; it goes on where the last execution stopped. "
-		ANSWER " An error leaves the session as it is up to that line.",
+		ANSWER " An error leaves the session as it is up to that line. Files that the code writes in its "
+		"directory come back as links to resources.",
 	  .params = {
 		{ "session", "the name of the session", .is_needed = true },
 		{ "code", "the code to run", .is_needed = true },
 		{ "timeout", "end it after this many seconds; the session stays; default as the session's" },
 		{ "max_output" } },
 	  .kind = WORK_TURN, .waits = true,
-	  .describe = mcp_describe_result, .finish = mcp_finish_run },
+	  .describe = mcp_describe_result, .finish = mcp_finish_turn },
 
 	{ .name = "session_checkpoint", .title = "Remember a session",
 	  .description =
@@ -148,6 +150,12 @@ static const struct mcp_tool tools[] = {
 
 _Static_assert(COUNT_OF(tools) <= MCP_TOOLS_MAX, "a count for every tool");
 
+static void put_capabilities(struct json_object *capabilities, bool is_modern)
+{
+	(void)is_modern;
+	json_put(capabilities, "resources", json_object_new_object());
+}
+
 const struct mcp_service mcp_service = {
 	.name = "hotcell",
 	.title = "hotcell",
@@ -156,4 +164,7 @@ const struct mcp_service mcp_service = {
 			"steps, where variables and files stay.",
 	.tools = tools,
 	.tool_count = COUNT_OF(tools),
+	.methods = mcp_resource_methods,
+	.method_count = MCP_RESOURCE_METHODS,
+	.put_capabilities = put_capabilities,
 };

@@ -7,6 +7,7 @@
 #include "mcp/take.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/own.h"
 #include "wire/json.h"
@@ -51,6 +52,7 @@ static void free_call(struct mcp_call *call)
 	call->mcp->listener_count -= call->is_listening;
 	json_free(&call->id);
 	json_free(&call->message);
+	json_free(&call->kept);
 	free(call->group);
 	free(call);
 }
@@ -99,6 +101,7 @@ static struct mcp_call *new_call(struct mcp_exchange *exchange, const struct mcp
 		.client = context->client,
 		.group = context->group ? xstrdup(context->group) : NULL,
 		.message = message,
+		.begun_s = (int64_t)time(NULL),
 		.progress = -1 };
 	if (call->next)
 		call->next->prev = call;

@@ -20,6 +20,7 @@ enum {
 	LIMIT_BATCH_JOBS = 100000,       /* jobs in the body of one batch */
 	LIMIT_UPLOAD_BYTES = 1 << 30,    /* one file put into a session */
 	LIMIT_LISTED_FILES = 1000,       /* files of a session that are named */
+	LIMIT_RESOURCE_BYTES = 4 << 20,  /* a file of a session that is told as text */
 	LIMIT_TREE_FILES = 10000,        /* files copied in or out by one run */
 	LIMIT_SNAPSHOT_ENTRIES = 100000, /* of /home/user when a point is made */
 	LIMIT_DENIALS = 32,              /* distinct denials in one result */

@@ -42,6 +42,10 @@ int do_turn(const struct order *order);
 int do_check(const struct order *order);
 int do_records(const struct order *order);
 
+/* file.c: {"path","size"} and "text" or "base64", the caller's. */
+int read_session_file(const char *tenant, const char *session, const char *path,
+	struct json_object **ret_answer, struct err *err);
+
 /* The last event of a job that is no run: its answer, as JSON text; or what is in the way. */
 int tell_answer(const char *answer);
 int tell_refusal(const struct err *err);

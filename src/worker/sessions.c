@@ -57,6 +57,9 @@ static int ask(const struct order *order, struct json_object **ret_answer, struc
 	const char *session = json_object_get_string(json_object_object_get(request, "session"));
 	if (verb && session && strcmp(verb, "files") == 0)
 		return session_files(order_tenant(order), session, ret_answer, err);
+	const char *path = json_object_get_string(json_object_object_get(request, "path"));
+	if (verb && session && path && strcmp(verb, "read") == 0)
+		return read_session_file(order_tenant(order), session, path, ret_answer, err);
 	set_tenant(request, order_tenant(order));
 	return session_ask(request, ret_answer, err);
 }

@@ -49,7 +49,9 @@ enum work_kind {
 	WORK_SESSION,   /* {"verb":…}; what session_ask() answers. Besides its verbs:
 			 *   "new", with the fields of a session's spec and name, idle, lifetime
 			 *   and undo; what `info` answers
-			 *   "files", with session; what session_files() tells */
+			 *   "files", with session; what session_files() tells
+			 *   "read", with session and path; {"path","size"} and the file as
+			 *   "text", or as "base64" when it is none */
 	WORK_TURN,      /* session, code, timeout, max_output, env, stdin, wait, reload, filename,
 			 * input; an ExecutionResult */
 	WORK_CHECK,     /* a spec, and autorun; a SecurityReport */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hotcell mcp: tools in every era, work that does not block, and messages of strangers."""
+import base64
 import json
 import os
 import signal
@@ -189,6 +190,54 @@ def sessions(person):
         equal(gone["isError"], True, "a session that ended")
         contains(text_of(gone), "it was killed", "why")
         contains(text_of(peer.call("session_exec", session="never", code="x")), "no session", "why")
+    person.call("serve", "--stop")
+
+
+@claim("mcp: files of sessions are resources, and what an execution wrote comes as links")
+def resources(person):
+    with Stdio(person, version="2025-11-25") as peer, Stdio(person, version=MODERN) as modern:
+        for name in ("r1", "r2"):
+            peer.call("session_new", name=name)
+        equal(result_of(peer.ask("resources/list"))["resources"], [], "files of the first")
+        wrote = peer.call("session_exec", session="r1", code=(
+            "import os\nos.mkdir('out')\nopen('out/a b.csv', 'w').write('x,y\\n')\n"
+            "open('raw.bin', 'wb').write(bytes(range(256)))\nopen('.hidden', 'w').close()"))
+        links = {link["uri"]: link for link in wrote["content"] if link["type"] == "resource_link"}
+        equal(sorted(links), ["hotcell://session/r1/out/a%20b.csv", "hotcell://session/r1/raw.bin"],
+              "links")
+        link = links["hotcell://session/r1/out/a%20b.csv"]
+        equal((link["name"], link["mimeType"], link["size"]), ("out/a b.csv", "text/csv", 4), "link")
+        read = result_of(peer.ask("resources/read", {"uri": link["uri"]}))["contents"]
+        equal(read, [{"uri": link["uri"], "mimeType": "text/csv", "text": "x,y\n"}], "the text")
+        raw = result_of(modern.ask("resources/read", {"uri": "hotcell://session/r1/raw.bin"}))
+        equal(base64.b64decode(raw["contents"][0]["blob"]), bytes(range(256)), "the bytes")
+        equal((raw["ttlMs"], raw["cacheScope"]), (0, "private"), "what may be kept")
+        peer.call("session_exec", session="r2", code="open('only', 'w').write('1')")
+        names, cursor = [], {}
+        while True:
+            page = result_of(modern.ask("resources/list", cursor))
+            names += [resource["uri"].split("/", 3)[3] for resource in page["resources"]]
+            if "nextCursor" not in page:
+                break
+            cursor = {"cursor": page["nextCursor"]}
+        equal(sorted(names), ["r1/.hidden", "r1/out/a%20b.csv", "r1/raw.bin", "r2/only"], "all pages")
+        contains(result_of(peer.ask("resources/templates/list"))["resourceTemplates"][0]["uriTemplate"],
+                 "hotcell://session/{session}", "template")
+        peer.call("session_exec", session="r1", code=(
+            "os.symlink('/etc/passwd', 'link')\nopen('big', 'w').truncate(5 << 20)"))
+        for uri, words in (("hotcell://session/r1/none", "none"), ("hotcell://session/no/x", "no session"),
+                           ("hotcell://session/r1/link", "link"), ("file:///etc/passwd", "are called"),
+                           ("hotcell://session/r1/..%2f..%2fetc/passwd", ""),
+                           ("hotcell://session/r1/%00", "are called"), ("hotcell://session/r1", "called")):
+            contains(error_of(peer.ask("resources/read", {"uri": uri}), -32002), words, f"about {uri}")
+            answer = modern.ask("resources/read", {"uri": uri})
+            error_of(answer, -32602)
+            equal(answer["error"]["data"], {"uri": uri}, "data")
+        contains(error_of(peer.ask("resources/read", {"uri": "hotcell://session/r1/big"}), -32603),
+                 "more than", "about a large file")
+        error_of(peer.ask("resources/read", {"uri": 5}), -32602)
+        for name in ("r1", "r2"):
+            peer.call("session_kill", session=name)
     person.call("serve", "--stop")
 
 
