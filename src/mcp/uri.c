@@ -2,7 +2,6 @@
 #include "mcp/uri.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,14 +16,18 @@ static bool is_plain(char c)
 
 char *uri_write(const char *session, const char *path)
 {
-	char *uri = xcalloc(strlen(head) + strlen(session) + 1 + 3 * strlen(path) + 1, 1);
-	char *to = uri + sprintf(uri, "%s%s/", head, session);
+	static const char digits[] = "0123456789ABCDEF";
+	char *uri = xasprintf("%s%s/%*s", head, session, (int)(3 * strlen(path)), "");
+	char *to = uri + strlen(head) + strlen(session) + 1;
 	for (; *path; path++) {
-		if (is_plain(*path))
-			*to++ = *path;
-		else
-			to += sprintf(to, "%%%02X", (unsigned char)*path);
+		unsigned char byte = (unsigned char)*path;
+		if (!is_plain(*path)) {
+			*to++ = '%';
+			*to++ = digits[byte >> 4];
+		}
+		*to++ = is_plain(*path) ? *path : digits[byte & 15];
 	}
+	*to = '\0';
 	return uri;
 }
 
