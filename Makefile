@@ -68,6 +68,7 @@ library_src := $(sort $(wildcard src/lib/*.c))
 example_src := $(sort $(wildcard examples/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
 mcp_src     := tests/mcp/fixtures.c
+server_libs := -ljson-c -lfyaml -lmicrohttpd -lgnutls -lsqlite3
 bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -308,7 +309,7 @@ $(BUILD)/hotcell-zygote: $(call obj,$(zygote_src)) $(lib)
 
 $(BUILD)/hotcelld: $(call obj,$(server_src)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd -lgnutls -lsqlite3
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ $(server_libs)
 
 $(BUILD)/hotcell-worker: $(call obj,$(worker_src)) $(lib)
 	$(say) LINK $@
@@ -386,7 +387,7 @@ $(helpers): $(BUILD)/tests/%: $(BUILD)/obj/tests/errors/%.o $(parts) $(lib)
 $(fixtures): $(call obj,$(mcp_src) $(server_src)) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@
-	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml -lmicrohttpd -lgnutls -lsqlite3
+	$(Q)$(compile) -pie $(LDFLAGS_ALL) $^ -o $@ $(server_libs)
 
 $(BUILD)/bench/true: bench/true.c
 	@mkdir -p $(@D)
