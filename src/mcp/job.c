@@ -117,7 +117,7 @@ struct json_object *mcp_read_result(struct mcp_call *call, const char *result, s
 		(void)err_set(&err, ERR_BROKEN, "the process that worked on it died; try again");
 	else if (work_refusal(result, len, &err) == 0)
 		(void)json_read_list(
-			result, len, MCP_ANSWER_MAX, LIMIT_FRAME_DEPTH + 8, &json, &err);
+			result, len, MCP_RESULT_MAX, LIMIT_FRAME_DEPTH + 8, &json, &err);
 	if (!json)
 		mcp_finish_text(call, true, "%s", err.text);
 	return json;

@@ -12,9 +12,11 @@ enum {
 	MCP_BYTES_MAX = 24 << 20, /* one message, or a batch of them */
 	MCP_DEPTH_MAX = 32,
 	MCP_BATCH_MAX = 32,
-	MCP_TEXT_MAX = 256,         /* an id, a name, a version */
-	MCP_LISTENERS_MAX = 64,     /* subscriptions that are open at once */
-	MCP_ANSWER_MAX = 128 << 20, /* of one batch */
+	MCP_TEXT_MAX = 256,           /* an id, a name, a version */
+	MCP_LISTENERS_MAX = 64,       /* subscriptions that are open at once */
+	MCP_ANSWER_MAX = 20 << 20,    /* of one message, or of a batch */
+	MCP_REFUSALS_MAX = 256 << 10, /* in place of those that do not fit */
+	MCP_RESULT_MAX = 256 << 20,   /* of work, from whoever does it */
 };
 
 /* Codes of JSON-RPC and of the protocol. */

@@ -31,7 +31,7 @@ static struct json_object *read_answer(const char *result, size_t len, struct er
 	if (!result)
 		(void)err_set(err, ERR_BROKEN, "the process that looked died; try again");
 	else if (work_refusal(result, len, err) == 0)
-		(void)json_read(result, len, MCP_ANSWER_MAX, MCP_DEPTH_MAX, &json, err);
+		(void)json_read(result, len, MCP_RESULT_MAX, MCP_DEPTH_MAX, &json, err);
 	return json;
 }
 

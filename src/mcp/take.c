@@ -20,22 +20,34 @@ static void end_exchange(struct mcp_exchange *exchange)
 	const struct mcp_listener *listener = &exchange->listener;
 	struct buf *answers = &exchange->answers;
 	enum mcp_end end = exchange->end;
-	if (exchange->is_batch && answers->len > 0 && buf_append(answers, "]", 1) < 0)
-		end = MCP_END_INVALID;
+	if (exchange->is_batch && answers->len > 0)
+		(void)buf_append(answers, "]", 1);
 	if (answers->len == 0 && end == MCP_END_ANSWERED)
 		end = MCP_END_ACCEPTED;
-	if (exchange->is_listened)
-		listener->end(
-			listener->context, end, answers->len ? answers->data : NULL, answers->len);
+	if (!exchange->is_listened)
+		answers->len = 0;
+	listener->end(listener->context, end, answers->len ? answers->data : NULL, answers->len);
 	buf_done(answers);
 	free(exchange);
 }
 
-static void add_answer(struct mcp_exchange *exchange, const char *text)
+/* In its place, for one that is too long. Room for these is always left. */
+static char *refuse_length(const struct mcp_call *call)
+{
+	return xasprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":"
+			 "\"the answer is over %d bytes; have the code print less\"}}",
+		call->id ? json_object_to_json_string(call->id) : "null", MCP_INTERNAL_ERROR,
+		MCP_ANSWER_MAX);
+}
+
+static void add_answer(struct mcp_exchange *exchange, const struct mcp_call *call, const char *text)
 {
 	struct buf *answers = &exchange->answers;
+	auto_free char *refusal = NULL;
 	if (!text)
 		return;
+	if (answers->len + strlen(text) > MCP_ANSWER_MAX)
+		text = refusal = refuse_length(call);
 	if (exchange->is_batch)
 		(void)buf_append(answers, answers->len ? "," : "[", 1);
 	(void)buf_append(answers, text, strlen(text));
@@ -61,8 +73,8 @@ void take_answer(struct mcp_call *call, const char *text, enum mcp_end end)
 {
 	struct mcp_exchange *exchange = call->exchange;
 	bool is_asked = call->id || end != MCP_END_ANSWERED;
+	add_answer(exchange, call, is_asked ? text : NULL);
 	free_call(call);
-	add_answer(exchange, is_asked ? text : NULL);
 	if (!exchange->is_batch)
 		exchange->end = end;
 	exchange->pending--;
@@ -271,7 +283,7 @@ struct mcp_exchange *mcp_take(struct mcp *mcp, const struct mcp_context *context
 	*exchange = (struct mcp_exchange){
 		.mcp = mcp, .listener = *listener, .is_listened = true, .is_being_taken = true
 	};
-	buf_init(&exchange->answers, MCP_ANSWER_MAX);
+	buf_init(&exchange->answers, MCP_ANSWER_MAX + MCP_REFUSALS_MAX);
 	if (json_read_list(text, len, MCP_BYTES_MAX, MCP_DEPTH_MAX, &json, &err) < 0)
 		refuse_all(exchange, context, MCP_PARSE_ERROR, err.text);
 	else if (json_object_is_type(json, json_type_array))

@@ -376,6 +376,14 @@ def slow_reader(person):
             equal(len(result_of(peer.answer(number))["structuredContent"]["stdout"]), 400001, "bytes")
 
 
+@claim("mcp: an answer that is too long is an error that says so")
+def long_answer(person):
+    with Stdio(person, version=MODERN) as peer:
+        asked = {"name": "run_code", "arguments": {"code": "print('x' * (12 << 20))", "max_output": "16M"}}
+        contains(error_of(peer.ask("tools/call", asked), -32603), "over 20971520 bytes", "what is said")
+        equal(text_of(peer.run("print(1)")), "1\n", "the next")
+
+
 @claim("mcp: more calls than may wait are refused by name, not lost")
 def too_many(person):
     with Stdio(person, "-j", "1", version=MODERN) as peer:
