@@ -51,7 +51,7 @@ static void put_finding(struct buf *text, struct json_object *finding)
 void mcp_finish_check(struct mcp_call *call, const char *result, size_t len)
 {
 	enum { TEXT_MAX = 256 << 10 };
-	auto_buf struct buf text;
+	auto_buf struct buf text = { 0 };
 	auto_json struct json_object *report = mcp_read_result(call, result, len);
 	if (!report)
 		return;

@@ -56,7 +56,7 @@ static void put_language(struct buf *text, struct json_object *json)
 void mcp_finish_languages(struct mcp_call *call, const char *result, size_t len)
 {
 	enum { TEXT_MAX = 64 << 10 };
-	auto_buf struct buf text;
+	auto_buf struct buf text = { 0 };
 	struct json_object *list = mcp_read_result(call, result, len);
 	size_t count = 0;
 	if (!list)

@@ -16,7 +16,8 @@
 #define ANSWER                                                                                    \
 	"Returns what was printed and the value of the last expression; if it failed, the error " \
 	"with "                                                                                   \
-	"its line and a hint."
+	"its line and a hint. An option in a hint, such as --timeout 60, is an argument here: "   \
+	"timeout."
 
 /* clang-format off */
 static const struct mcp_tool tools[] = {

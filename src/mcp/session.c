@@ -89,7 +89,7 @@ static size_t count_of(struct json_object *list)
 
 static void tell_session(struct mcp_call *call, struct json_object *info)
 {
-	auto_buf struct buf text;
+	auto_buf struct buf text = { 0 };
 	const char *name = text_of(info, "name");
 	buf_init(&text, TEXT_MAX);
 	(void)buf_printf(&text,
@@ -127,7 +127,7 @@ static void put_session(struct buf *text, struct json_object *info)
 
 void mcp_finish_sessions(struct mcp_call *call, const char *result, size_t len)
 {
-	auto_buf struct buf text;
+	auto_buf struct buf text = { 0 };
 	auto_json struct json_object *answer = mcp_read_result(call, result, len);
 	struct json_object *list = json_object_object_get(answer, "sessions");
 	if (!answer)
@@ -153,7 +153,7 @@ void mcp_finish_kill(struct mcp_call *call, const char *result, size_t len)
 
 static void tell_point(struct mcp_call *call, const char *result, size_t len, const char *words)
 {
-	auto_buf struct buf text;
+	auto_buf struct buf text = { 0 };
 	auto_json struct json_object *answer = mcp_read_result(call, result, len);
 	if (!answer)
 		return;

@@ -706,6 +706,8 @@ int64_t http_next_us(const struct http *http)
 			next_us = at->next_us;
 	if (http && porter_next_us(http->porter) < next_us)
 		next_us = porter_next_us(http->porter);
+	if (http && http->alive_us > 0 && http->alive_us < next_us)
+		next_us = http->alive_us;
 	return next_us;
 }
 
@@ -719,4 +721,5 @@ void http_tick(struct http *http)
 		return;
 	drop_deserted(http);
 	access_tick(http);
+	mcp_tick(http, now_us);
 }

@@ -185,7 +185,8 @@ struct run *run_submit(struct http *http, const struct tenant *tenant, enum work
 
 /* mcp.c */
 void mcp_serve(struct http *http);
-void asker_leave(struct asker *asker); /* whoever asked is gone; NULL: nobody did */
+void mcp_tick(struct http *http, int64_t now_us); /* tells those who wait that we are here */
+void asker_leave(struct asker *asker);            /* whoever asked is gone; NULL: nobody did */
 
 /* trace.c: what a request is known by, in its answer and in the log */
 void trace_begin(struct request *request);
@@ -261,6 +262,8 @@ struct http {
 	struct workers *workers;
 	struct mcp *mcp; /* owned */
 	struct mcp_workshop workshop;
+	size_t asker_count;
+	int64_t alive_us;   /* when mcp_tick() is wanted; 0: not at all */
 	struct queue queue; /* executions that wait for a worker */
 	size_t running;
 	uint32_t epoch; /* random: ids of requests differ from those of another daemon */

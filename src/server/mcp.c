@@ -9,11 +9,16 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "mcp/mcp.h"
 #include "server/routes.h"
 
-enum { SESSION_BYTES = 16, SESSION_MAX = 128 };
+enum {
+	SESSION_BYTES = 16,
+	SESSION_MAX = 128,
+	ALIVE_US = 10000000, /* who hears nothing for long takes a connection for broken */
+};
 
 /* Who waits for an answer. It outlives its request where the client left and the work goes on. */
 struct asker {
@@ -89,7 +94,24 @@ static void end(void *context, enum mcp_end how, const char *message, size_t len
 		asker->request->asker = NULL;
 		answer(asker, how, message, len);
 	}
+	asker->http->asker_count--;
 	free(asker);
+}
+
+/* A comment, which clients pass over. Whoever waits for so long gets a stream, if he takes one. */
+void mcp_tick(struct http *http, int64_t now_us)
+{
+	static const char comment[] = ": alive\n\n";
+	if (http->alive_us == 0 || now_us < http->alive_us)
+		return;
+	http->alive_us = http->asker_count > 0 ? now_us + ALIVE_US : 0;
+	for (struct request *at = http->requests; at; at = at->next) {
+		if (!at->asker || !at->asker->takes_stream || now_us - at->begun_us < ALIVE_US)
+			continue;
+		if (!at->is_stream)
+			stream_begin(at, "text/event-stream");
+		stream_put(at, comment, strlen(comment));
+	}
 }
 
 void asker_leave(struct asker *asker)
@@ -191,6 +213,9 @@ void route_mcp(struct request *request)
 		.name_header = request_header(request, "Mcp-Name") };
 	const struct mcp_listener listener = { .say = say, .end = end, .context = asker };
 	request->asker = asker;
+	http->asker_count++;
+	if (http->alive_us == 0)
+		http->alive_us = clock_us() + ALIVE_US;
 	struct mcp_exchange *exchange = mcp_take(
 		http->mcp, &context, buf_text(&request->body), request->body.len, &listener);
 	if (exchange) /* else there is no asker any more */

@@ -3,8 +3,9 @@
 import base64
 import json
 
-from peer import MODERN, PREFIX, TOOLS, Http, envelope, error_of, message, result_of, text_of
-from suite import check, claim, contains, equal, lacks, wait_until
+from peer import (MODERN, PREFIX, TOOLS, Http, envelope, error_of, events_of, message, result_of,
+                  text_of)
+from suite import ROOT, check, claim, contains, equal, lacks, wait_until
 
 RUN = {"name": "run_code", "arguments": {"code": "print(6 * 7)"}}
 SLEEP = {"name": "run_code", "arguments": {"code": "import time\ntime.sleep(50)"}}
@@ -146,6 +147,69 @@ def metrics(served):
     import urllib.request
     with urllib.request.urlopen(served.url.replace("/mcp", "/metrics")) as answer:
         return answer.read().decode()
+
+
+@claim("mcp over http: who waits for long hears that we are here", who=ROOT)
+def alive(person):
+    with Http(person) as served:
+        body = message("tools/call", {"name": "run_code", "arguments": {
+            "code": "import time\ntime.sleep(11)\nprint('over')"}}, 1, MODERN)
+        connection = served.connect(body, {
+            "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "run_code"})
+        answer = connection.getresponse()
+        equal(answer.getheader("Content-Type"), "text/event-stream", "type")
+        text = answer.read().decode()
+        connection.close()
+        check(text.startswith(": alive\n\n"), "no comment", text[:80])
+        equal([text_of(result_of(m)) for m in events_of(text)], ["over\n"], "answers")
+
+
+@claim("mcp over http: a token's scopes hold for tools")
+def scopes(person):
+    env = {"HOTCELL_STATE_DIR": person.path("state")}
+    secret = person.call("token", "new", "narrow", "--scope", "execute", env=env).ok().out.strip()
+    with Http(person, env=env) as served:
+        headers = {"MCP-Protocol-Version": "2025-11-25"}
+        run = message("tools/call", RUN, 1)
+        status, found, _messages = served.post(run, headers)
+        equal((status, (found["WWW-Authenticate"] or "")[:6]), (401, "Bearer"), "without a token")
+        headers["Authorization"] = f"Bearer {secret}"
+        equal(text_of(result_of(only(served.post(run, headers))[1])), "42\n", "what it is for")
+        for tool, arguments in (("session_new", {}), ("session_list", {}),
+                                ("session_exec", {"session": "a", "code": "1"})):
+            asked = message("tools/call", {"name": tool, "arguments": arguments}, 1)
+            result = result_of(only(served.post(asked, headers))[1])
+            equal(result["isError"], True, f"isError of {tool}")
+            contains(text_of(result), "needs the scope 'sessions'", "what is said")
+        status, refused = only(served.post(message("resources/list", None, 1), headers))
+        contains(error_of(refused, -32603), "needs the scope 'sessions'", "what is said")
+
+
+@claim("mcp over http: one tenant's sessions and files are not another's")
+def tenants(person):
+    env = {"HOTCELL_STATE_DIR": person.path("state")}
+    secrets = [person.call("token", "new", name, env=env).ok().out.strip() for name in ("ann", "bob")]
+    with Http(person, env=env) as served:
+
+        def ask(secret, method, params=None):
+            headers = {"MCP-Protocol-Version": "2025-11-25", "Authorization": f"Bearer {secret}"}
+            return only(served.post(message(method, params, 1), headers))[1]
+
+        def call(secret, tool, **arguments):
+            return result_of(ask(secret, "tools/call", {"name": tool, "arguments": arguments}))
+
+        ann, bob = secrets
+        equal(call(ann, "session_new", **{"name": "s"})["isError"], False, "ann's session")
+        call(ann, "session_exec", session="s", code="open('f', 'w').write('hers')")
+        uri = {"uri": "hotcell://session/s/f"}
+        equal(result_of(ask(ann, "resources/read", uri))["contents"][0]["text"], "hers", "ann's file")
+        error_of(ask(bob, "resources/read", uri), -32002)
+        equal(result_of(ask(bob, "resources/list"))["resources"], [], "what bob sees")
+        for tool in ("session_exec", "session_checkpoint", "session_fork", "session_kill"):
+            arguments = {"session": "s", **({"code": "1"} if tool == "session_exec" else {})}
+            contains(text_of(call(bob, tool, **arguments)), "no session", f"{tool} by bob")
+        equal(call(bob, "session_list")["structuredContent"]["sessions"], [], "sessions bob sees")
+        equal(call(ann, "session_kill", session="s")["isError"], False, "ann's own")
 
 
 @claim("mcp over http: sessions outlive requests, and a client of the protocol may be any")

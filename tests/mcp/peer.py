@@ -127,11 +127,11 @@ class Stdio:
 class Http:
     """A daemon with a port of its own."""
 
-    def __init__(self, person, *options):
+    def __init__(self, person, *options, env=None):
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
             self.port = sock.getsockname()[1]
-        self.daemon = Daemon(person, "--listen", f"127.0.0.1:{self.port}", *options)
+        self.daemon = Daemon(person, "--listen", f"127.0.0.1:{self.port}", *options, env=env)
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
     def __enter__(self):
