@@ -334,7 +334,7 @@ static void say_refusal(const struct err *err)
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct err err = { 0 };
-	struct repl repl = { .options.undo = REPL_UNDO, .interrupt_fd = -1 };
+	struct repl repl = { .options.undo = REPL_UNDO, .interrupt_fd = -1, .owner_fd = -1 };
 	struct cli_line line = { .takes = session_takes, .context = &repl, .take = take };
 	spec_init(&repl.spec);
 	int status = cli_read(argc, argv, &repl.spec, options, COUNT_OF(options), &line, &err);

@@ -20,6 +20,7 @@ struct repl {
 	char *session;  /* owned; its name */
 	char *language; /* owned */
 	char *own;      /* owned; the one that ends when we leave, or NULL */
+	int owner_fd;   /* owned; it ends when this is closed, even if we are killed; -1: none */
 	char *made;     /* owned; the one that was made here, and can be made again, or NULL */
 	int64_t number; /* of the next execution */
 	bool is_leaving;

@@ -38,6 +38,10 @@ static int make(struct repl *repl, const char *name, struct err *err)
 		.lifetime_s = repl->options.lifetime_s,
 		.undo = repl->options.undo,
 		.interrupt_fd = repl->interrupt_fd };
+	if (!name) {
+		own_close(&repl->owner_fd);
+		wish.ret_owner_fd = &repl->owner_fd;
+	}
 	if (!repl->options.is_quiet)
 		sessions_tell_start();
 	TRY(session_new(&repl->spec, &wish, &info, err));
@@ -103,6 +107,7 @@ void repl_end(struct repl *repl)
 {
 	if (repl->own)
 		kill_session(repl->own);
+	own_close(&repl->owner_fd);
 }
 
 static bool is_name(const char *name, const struct repl *repl)

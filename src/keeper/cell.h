@@ -73,6 +73,7 @@ struct turn {
 	bool is_oom;
 	bool is_over;                /* the keeper says so */
 	struct cgroup_usage earlier; /* before the turn */
+	int64_t earlier_read, earlier_written;
 	int64_t next_sample_us;
 };
 

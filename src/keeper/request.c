@@ -79,6 +79,7 @@ static const struct part {
 	{ "wait",      PART_BOOL,     AT(waits),           0 },
 	{ "force",     PART_BOOL,     AT(is_forced),       0 },
 	{ "workspace", PART_BOOL,     AT(wants_workspace), 0 },
+	{ "owned",     PART_BOOL,     AT(is_owned),        0 },
 	{ "question",  PART_BOOL,     AT(is_question),     0 },
 	{ "tell",      PART_BOOL,     AT(is_told),         0 },
 	{ "check",     PART_BOOL,     AT(wants_check),     0 },

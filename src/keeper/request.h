@@ -67,6 +67,7 @@ struct session_request {
 	char checked[SESSION_NAME_BYTES + 1]; /* of a turn: for which session that was done */
 	bool is_all;                          /* of a list: of every tenant, where our user asks */
 	bool waits, is_forced, wants_workspace, is_question;
+	bool is_owned;    /* a new session ends with the connection that it was asked for over */
 	bool is_told;     /* of a new session: its runner hears what the guard goes by */
 	bool wants_check; /* of a new session: who takes a turn has to look at its code first */
 };

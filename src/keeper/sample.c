@@ -176,24 +176,28 @@ void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_wri
 	}
 }
 
+static int open_account(pid_t pid)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/%d/io", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS])
 {
 	auto_free struct census *census = xcalloc(1, sizeof(*census));
 	add_list(census, procs_fd);
 	if (census->count != SAMPLE_ACCOUNTS)
 		return;
-	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++) {
-		char path[64];
-		(void)snprintf(path, sizeof(path), "/proc/%d/io", census->pids[i]);
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++)
 		if (fds[i] < 0)
-			fds[i] = open(path, O_RDONLY | O_CLOEXEC);
-	}
+			fds[i] = open_account(census->pids[i]);
 }
 
 void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written)
 {
 	*ret_read = *ret_written = 0;
-	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++) {
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS && fds[i] >= 0; i++) {
 		char text[512];
 		ssize_t n = pread(fds[i], text, sizeof(text) - 1, 0);
 		text[n > 0 ? n : 0] = '\0';
@@ -214,4 +218,27 @@ void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct 
 	sample->memory = rough_memory(census) + files;
 	if (sample->memory > memory_limit)
 		sample->memory = exact_memory(census, files);
+}
+
+static pid_t first_child(pid_t pid)
+{
+	char path[32];
+	char text[64];
+	(void)snprintf(path, sizeof(path), "task/%d/children", pid);
+	return read_file(pid, path, text, sizeof(text)) ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+void account_open(struct account *account, pid_t pid, bool has_servant)
+{
+	pid_t servant = has_servant ? first_child(pid) : 0;
+	*account = (struct account){ .fds = { open_account(pid), -1 } };
+	if (account->fds[0] >= 0 && servant > 0)
+		account->fds[1] = open_account(servant);
+	sample_accounts(account->fds, &account->read_bytes, &account->write_bytes);
+}
+
+void account_close(struct account *account)
+{
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS; i++)
+		own_close(&account->fds[i]);
 }

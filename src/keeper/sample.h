@@ -2,6 +2,7 @@
 /* Where no cgroup counts, look: what the processes of a cell use right now. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,6 +26,16 @@ void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_wri
 enum { SAMPLE_ACCOUNTS = 2 };
 void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS]);
 void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written);
+
+/* What a process has read and written so far, with those that it buried. */
+struct account {
+	int fds[SAMPLE_ACCOUNTS]; /* owned; for sample_accounts(); -1: none */
+	int64_t read_bytes, write_bytes;
+};
+
+/* `has_servant`: the process only passes on what its first child says, which is counted too. */
+void account_open(struct account *account, pid_t pid, bool has_servant);
+void account_close(struct account *account);
 
 /* Whose pidfd it is; -1: nobody's any more. */
 pid_t sample_pid(int pidfd);

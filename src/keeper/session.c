@@ -130,6 +130,8 @@ void session_end(struct session *session, const char *fmt, ...)
 	runner_free(session->live);
 	while (session->points)
 		point_drop(session, session->points);
+	if (session->owner)
+		session->owner->owned = NULL;
 	unlink_session(session);
 	if (family->in_place == session)
 		family->in_place = NULL;

@@ -121,6 +121,7 @@ struct session {
 	bool is_warm, is_started;
 	bool is_told;         /* its runner looks at code itself */
 	bool wants_check;     /* a turn of it says that its code was looked at */
+	struct caller *owner; /* it ends when this one leaves; NULL: it does not */
 	struct runner *live;  /* owned; NULL only while it is brought back */
 	struct point *points; /* owned */
 	size_t point_count;
@@ -221,6 +222,7 @@ struct caller {
 	struct watch watch;
 	int fd; /* owned */
 	struct errand *errand;
+	struct session *owned; /* ends when this one leaves */
 };
 
 struct tomb {

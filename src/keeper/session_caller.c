@@ -59,6 +59,8 @@ void caller_drop(struct caller *caller)
 	struct sessions *sessions = caller->sessions;
 	if (caller->errand)
 		errand_forget_caller(caller->errand);
+	if (caller->owned)
+		session_end(caller->owned, "whoever made it left");
 	if (caller->prev)
 		caller->prev->next = caller->next;
 	else
@@ -220,6 +222,10 @@ static int start_session(
 	session->live = runner;
 	runner->session = session;
 	family->in_place = session;
+	if (request->is_owned) {
+		session->owner = caller;
+		caller->owned = session;
+	}
 	struct errand *errand = errand_new(ERRAND_START, session, caller);
 	errand->wants_workspace = request->wants_workspace;
 	return errand_submit(errand, false, false, err);
@@ -346,6 +352,8 @@ static int answer(struct caller *caller, const struct session_request *request,
 	bool is_control = request->verb == VERB_INTERRUPT || request->verb == VERB_KILL;
 	if (caller->errand && !is_control)
 		return err_set(err, ERR_INVALID, "request: one thing after the other");
+	if (request->verb == VERB_NEW && request->is_owned && caller->owned)
+		return err_set(err, ERR_INVALID, "request: a connection owns one session");
 	if (request->verb == VERB_NEW)
 		return start_session(caller, request, err);
 	TRY(find(caller, request, &session, err));

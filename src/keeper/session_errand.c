@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "keeper/sample.h"
 #include "keeper/session.h"
 #include "keeper/terms.h"
 #include "wire/json.h"
@@ -106,7 +107,7 @@ void errand_set_deadline(struct errand *errand, int64_t at_us)
 /* ---- turns ------------------------------------------------------------------------------------
  */
 
-static void grant(struct errand *errand)
+static void grant(struct errand *errand, const struct account *account)
 {
 	const struct session *session = errand->session;
 	const char *notes = errand->notes ? json_object_to_json_string(errand->notes) : "[]";
@@ -116,7 +117,8 @@ static void grant(struct errand *errand)
 		session->limits ? session->limits : "{}", session->guard ? session->guard : "null",
 		session->is_told ? "true" : "false", notes);
 	/* who does not take it will hang up */
-	(void)terms_send_turn(errand->caller->fd, errand->family->cell, errand->number, words);
+	(void)terms_send_turn(
+		errand->caller->fd, errand->family->cell, account, errand->number, words);
 }
 
 void errand_run_turn(struct errand *errand)
@@ -133,15 +135,19 @@ void errand_run_turn(struct errand *errand)
 	errand->number = ++session->number;
 	errand->since_us = clock_us();
 	(void)snprintf(text, sizeof(text), "{\"turn\":%" PRIu32 "}", errand->number);
+	struct account account; /* before anything of the turn is in it */
+	account_open(&account, session->live->pid, session->memory == MEMORY_NONE);
 	int r = line_send(session->live->fd, text, errand->fds, COUNT_OF(errand->fds));
 	for (size_t i = 0; i < COUNT_OF(errand->fds); i++)
 		own_close(&errand->fds[i]);
 	if (r < 0) {
+		account_close(&account);
 		session_end(session, "its runner does not listen: %s", strerror(-r));
 		return;
 	}
 	family_watch_calls(errand->family, false);
-	grant(errand);
+	grant(errand, &account);
+	account_close(&account);
 }
 
 static void end_turn(struct errand *errand)

@@ -58,11 +58,24 @@ static void let_go_of_streams(struct cell *cell)
 	own_close(&cell->channel_fd);
 }
 
-/* What every cell has, in whoever's hands. Returns how many descriptors there are. */
-static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
+static void add_account(
+	const struct account *account, struct loan_terms *terms, int *fds, size_t *fd_count)
+{
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS && account->fds[i] >= 0; i++) {
+		fds[(*fd_count)++] = account->fds[i];
+		terms->account_count++;
+	}
+	terms->earlier_read = account->read_bytes;
+	terms->earlier_written = account->write_bytes;
+}
+
+/* What every cell has, in whoever's hands; the accounts of a turn are those of whoever serves it.
+ * Returns how many descriptors there are. */
+static size_t fill(
+	const struct cell *cell, const struct account *turn, struct loan_terms *terms, int *fds)
 {
 	*terms = (struct loan_terms){ .form = cell->walls.form,
-		.is_turn = terms->is_turn,
+		.is_turn = turn != NULL,
 		.mode = cell->keeper->mode,
 		.has_workspace = cell->workspace.fd >= 0,
 		.is_ready = cell->is_ready,
@@ -77,8 +90,10 @@ static size_t fill(const struct cell *cell, struct loan_terms *terms, int *fds)
 	}
 	if (cell->has_group)
 		add_group(&cell->group, terms, fds, &fd_count);
-	if (!terms->is_turn) /* a session's processes come and go */
-		terms->has_accounts = add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count);
+	if (turn)
+		add_account(turn, terms, fds, &fd_count);
+	else if (add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count))
+		terms->account_count = SAMPLE_ACCOUNTS;
 	/* who borrows it does not see the template's page */
 	cell_report(cell, &cell->page->report);
 	if (terms->has_workspace)
@@ -92,7 +107,7 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm)
 {
 	struct loan_terms terms = { 0 };
 	int fds[IO_FDS_MAX];
-	size_t fd_count = fill(cell, &terms, fds);
+	size_t fd_count = fill(cell, NULL, &terms, fds);
 	terms.is_warm = is_warm;
 	if (cell->walls.form == FORM_STARTED) {
 		fds[fd_count++] = cell->stdin_fd;
@@ -112,11 +127,12 @@ bool terms_settle(struct cell *cell, enum hold hold)
 		__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words)
+int terms_send_turn(int conn_fd, const struct cell *cell, const struct account *account,
+	uint32_t turn, const char *words)
 {
-	struct loan_terms terms = { .is_turn = true };
+	struct loan_terms terms = { 0 };
 	int fds[IO_FDS_MAX];
-	size_t fd_count = fill(cell, &terms, fds);
+	size_t fd_count = fill(cell, account, &terms, fds);
 	size_t len = strlen(words);
 	auto_free char *text = xcalloc(sizeof(terms) + len + 1, 1);
 	memcpy(text, &terms, sizeof(terms));
@@ -142,10 +158,11 @@ static bool is_sound(const struct loan_message *message, const struct loan_terms
 	       (has_groups || (!terms->has_oom && !terms->has_gauges)) &&
 	       (terms->mode == MODE_ROOT || terms->mode == MODE_ROOTLESS) &&
 	       (terms->is_ready || !terms->has_listener) &&
+	       terms->account_count <= SAMPLE_ACCOUNTS &&
 	       message->fd_count == fixed_count(terms) + terms->group_count + !!terms->has_oom +
 					    (terms->has_gauges ? CGROUP_GAUGE_COUNT : 0) +
-					    (terms->has_accounts ? SAMPLE_ACCOUNTS : 0) +
-					    !!terms->has_workspace + !!terms->has_listener +
+					    terms->account_count + !!terms->has_workspace +
+					    !!terms->has_listener +
 					    (has_streams(terms) ? STARTED_FDS : 0);
 }
 
@@ -181,7 +198,7 @@ static int take_cell(
 		cell->gate_fd = take_fd(&fds[LOAN_FD_GATE]);
 	}
 	take_group(cell, terms, fds, &at);
-	take_fds(cell->io_fds, terms->has_accounts ? SAMPLE_ACCOUNTS : 0, fds, &at);
+	take_fds(cell->io_fds, terms->account_count, fds, &at);
 	take_fds(&cell->workspace.fd, !!terms->has_workspace, fds, &at);
 	cell->is_ready = terms->is_ready;
 	take_fds(&cell->listener_fd, !!terms->has_listener, fds, &at);
@@ -241,6 +258,8 @@ int terms_take_turn(struct loan_message *message, struct cell *cell, const char 
 	cell->walls.form = (enum cell_form)terms.form;
 	if (take_cell(cell, message, &terms) < 0)
 		return err_set(err, ERR_BROKEN, "the keeper's page is not whole");
+	cell->turn->earlier_read = terms.earlier_read;
+	cell->turn->earlier_written = terms.earlier_written;
 	*ret_words = message->text + sizeof(terms);
 	*ret_len = message->len - sizeof(terms);
 	return 0;

@@ -35,11 +35,12 @@ struct loan_terms {
 	uint32_t controllers[CGROUP_FDS_MAX];
 	uint32_t has_oom;
 	uint32_t has_gauges;
-	uint32_t has_accounts;
+	uint32_t account_count;
 	uint32_t has_workspace;
 	uint32_t is_ready; /* the payload has told at the gate that its walls stand */
 	uint32_t has_listener;
 	uint32_t is_turn;
+	int64_t earlier_read, earlier_written; /* what the accounts had before a turn */
 };
 
 /* Hands the cell over the connection; the lender keeps it, too. 0 or -errno. */
@@ -49,7 +50,8 @@ int terms_send(int conn_fd, struct cell *cell, bool is_warm);
 bool terms_settle(struct cell *cell, enum hold hold);
 
 /* Lets a client into a session's cell for one turn, with words about the session. 0 or -errno. */
-int terms_send_turn(int conn_fd, const struct cell *cell, uint32_t turn, const char *words);
+int terms_send_turn(int conn_fd, const struct cell *cell, const struct account *account,
+	uint32_t turn, const char *words);
 
 /* Makes a keeper with the cell that came, whose descriptors are taken from the message, or takes
  * the one that is there with a cell that is not raised. Less: there is none any more. */

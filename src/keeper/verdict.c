@@ -50,6 +50,15 @@ static void forget_earlier(const struct turn *turn, struct cgroup_usage *counted
 	counted->pids_refused = since(turn->earlier.pids_refused, counted->pids_refused);
 }
 
+/* A process that has ended took its account along. */
+static void count_turn_bytes(const struct cell *cell, struct usage *usage)
+{
+	const struct turn *turn = cell->turn;
+	sample_accounts(cell->io_fds, &usage->read_bytes, &usage->write_bytes);
+	usage->read_bytes = since(turn->earlier_read, usage->read_bytes);
+	usage->write_bytes = since(turn->earlier_written, usage->write_bytes);
+}
+
 static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 {
 	struct usage *usage = &cell->result->usage;
@@ -81,6 +90,8 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 		usage->processes = cell->sampled_processes;
 	usage->read_bytes = cell->end.read_bytes;
 	usage->write_bytes = cell->end.write_bytes;
+	if (cell->turn)
+		count_turn_bytes(cell, usage);
 }
 
 static enum run_status status_of_cause(enum cell_cause cause)

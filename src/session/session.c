@@ -247,6 +247,8 @@ static struct json_object *write_request(const struct spec *spec,
 	json_put(json, "lifetime", json_object_new_int64(wish->lifetime_s));
 	json_put(json, "undo", json_object_new_int64(wish->undo));
 	json_put(json, "workspace", json_object_new_boolean(spec->files.count > 0));
+	if (wish->ret_owner_fd)
+		json_put(json, "owned", json_object_new_boolean(true));
 	return json;
 }
 
@@ -285,6 +287,8 @@ int session_new(struct spec *spec, const struct session_wish *wish, struct json_
 	TRY(await_answer(conn_fd, wish->interrupt_fd, &info, &workspace_fd, err));
 	if (spec->files.count > 0 && keeper_fill_workspace(workspace_fd, spec, err) < 0)
 		return take_back(conn_fd, wish->tenant, info);
+	if (wish->ret_owner_fd)
+		*wish->ret_owner_fd = take_fd(&conn_fd);
 	*ret_info = take_ptr(&info);
 	return 0;
 }

@@ -38,6 +38,8 @@ struct session_wish {
 	int64_t lifetime_s; /* 0: SESSION_LIFETIME_S */
 	int64_t undo;       /* so many of the last turns can be undone; 0: none */
 	int interrupt_fd;   /* readable: no longer wanted; -1: none */
+	int *ret_owner_fd;  /* the caller's: the session ends when this is closed, by whatever end
+			     * the caller comes to; NULL: it does not */
 };
 
 /* Starts a session for the spec's language under its limits and mounts, with its env and files;

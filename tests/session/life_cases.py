@@ -2,9 +2,10 @@
 """How long sessions live, and what they survive."""
 import os
 import signal
+import subprocess
 import time
 
-from people import ERR_MISSING, Sessions
+from people import ERR_MISSING, Sessions, background, end_of
 from suite import ROOT, check, claim, contains, equal, nothing_left, wait_until
 
 SESSIONS = int(os.environ.get("SESSIONS", "60"))
@@ -89,3 +90,34 @@ def many(person):
             sessions.verb("kill", session=name)
         check(time.monotonic() - started < 60, "ending them takes too long")
     nothing_left(person)
+
+
+@claim("a session that ends with its owner does so, however the owner ends")
+def owned(person):
+    with Sessions(person) as sessions:
+        for number, end in enumerate((lambda p: p.kill(), lambda p: p.stdin.close())):
+            name = f"own{number}"
+            owner = sessions.start("own", name, "owned=1", stdin=subprocess.PIPE)
+            wait_until(lambda name=name: name in sessions.names(), "the session")
+            sessions.exec(name, "x = 1").is_ok()
+            turn = background(sessions, name, "import time\ntime.sleep(60)")
+            wait_until(lambda name=name: sessions.verb("info", session=name)["status"] == "busy",
+                       "the turn")
+            end(owner)
+            owner.wait()
+            wait_until(lambda name=name: name not in sessions.names(), "the session's end")
+            contains(end_of(turn)["hint"], "whoever made it left", "what its turn is told")
+            contains(sessions.refused(ERR_MISSING, sessions.verb, "info", session=name),
+                     "whoever made it left", "what is remembered of it")
+
+
+@claim("a session of a connection that lives goes by itself, and another can be made")
+def owned_killed(person):
+    with Sessions(person) as sessions:
+        owner = sessions.start("own", "a", "owned=1", stdin=subprocess.PIPE)
+        wait_until(lambda: "a" in sessions.names(), "the session")
+        sessions.verb("kill", session="a")
+        sessions.new("a")
+        owner.kill()
+        owner.wait()
+        equal(sessions.value("a", "1"), "1", "another of the same name")

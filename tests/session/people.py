@@ -39,9 +39,9 @@ class Sessions:
         if kind is None:
             equal(stopped.code, 0, f"exit status of {stopped!r}")
 
-    def start(self, *args):
+    def start(self, *args, **kwargs):
         return self.person.start(*args, program=self.client,
-                                 env={"HOTCELL_SOCKET": self.daemon.path})
+                                 env={"HOTCELL_SOCKET": self.daemon.path}, **kwargs)
 
     def call(self, *args):
         process = self.start(*args)

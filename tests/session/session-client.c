@@ -42,6 +42,8 @@ static const char *value_of(const char *word, const char *key)
 	return strncmp(word, key, len) == 0 && word[len] == '=' ? word + len + 1 : NULL;
 }
 
+static int owner_fd = -1; /* of a session that ends with us */
+
 static int set_wish(struct spec *spec, struct session_wish *wish, const char *word, struct err *err)
 {
 	auto_free char *key = xstrndup(word, strcspn(word, "="));
@@ -53,6 +55,8 @@ static int set_wish(struct spec *spec, struct session_wish *wish, const char *wo
 		wish->lifetime_s = atoi(value);
 	else if (strcmp(key, "undo") == 0)
 		wish->undo = atoi(value);
+	else if (strcmp(key, "owned") == 0)
+		wish->ret_owner_fd = &owner_fd;
 	else if (!field)
 		return err_set(err, ERR_INVALID, "no field '%s'", key);
 	else
@@ -74,6 +78,17 @@ static int new_session(int argc, char **argv)
 		r = session_new(&spec, &wish, &info, &err);
 	spec_done(&spec);
 	return r < 0 ? fail(&err) : tell(info);
+}
+
+/* A session that ends with us, and we with our input. */
+static int own_session(int argc, char **argv)
+{
+	char byte = 0;
+	int r = new_session(argc, argv);
+	(void)fflush(stdout);
+	while (r == 0 && read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	return r;
 }
 
 static char *give_input(void *context, const char *prompt, bool is_secret)
@@ -176,6 +191,8 @@ int main(int argc, char **argv)
 	const char *verb = argc > 2 ? argv[1] : "";
 	if (strcmp(verb, "new") == 0)
 		return new_session(argc - 2, argv + 2);
+	if (strcmp(verb, "own") == 0)
+		return own_session(argc - 2, argv + 2);
 	if (strcmp(verb, "exec") == 0 && argc > 3)
 		return execute(argc - 2, argv + 2);
 	if (strcmp(verb, "ask") == 0)

@@ -169,3 +169,18 @@ def given(person):
         equal(sessions.exec("a", "open('/mnt/project/x', 'w')")["status"], "error", "writing there")
         sessions.refused(2, sessions.new, "b", files="nothing.txt")
         equal(sessions.names(), ["a"], "sessions")
+
+
+@claim("a turn tells what it has read and written, itself and below it")
+def bytes_used(person):
+    code = {"python": ("open('f', 'w').write('x' * 300000)", "len(open('f').read())"),
+            "bash": ("head -c 300000 /dev/zero >f", "md5sum f")}
+    with Sessions(person) as sessions:
+        for language, (write, read) in code.items():
+            sessions.new(language, language=language)
+            used = sessions.exec(language, write).is_ok()["usage"]
+            check(300000 <= used["write_bytes"] < 400000, f"{language} wrote {used}")
+            used = sessions.exec(language, read).is_ok()["usage"]
+            check(300000 <= used["read_bytes"] < 400000, f"{language} read {used}")
+            used = sessions.exec(language, "x=1").is_ok()["usage"]
+            check(used["read_bytes"] + used["write_bytes"] < 20000, f"{language} did {used}")

@@ -328,7 +328,7 @@ static const struct unsound {
 	{ "a hierarchy without groups", { .mode = MODE_ROOT, .cgroup = CGROUP_V1 }, 0, 0 },
 	{ "an alarm without groups", { .mode = MODE_ROOT, .has_oom = 1 }, 1, 0 },
 	{ "gauges without groups", { .mode = MODE_ROOT, .has_gauges = 1 }, CGROUP_GAUGE_COUNT, 0 },
-	{ "accounts without descriptors", { .mode = MODE_ROOT, .has_accounts = 1 }, 0, 0 },
+	{ "accounts without descriptors", { .mode = MODE_ROOT, .account_count = 2 }, 0, 0 },
 	{ "too many groups", { .mode = MODE_ROOT, .cgroup = CGROUP_V1,
 	  .group_count = CGROUP_FDS_MAX + 1 }, CGROUP_FDS_MAX + 1, 0 },
 	{ "very many groups", { .mode = MODE_ROOT, .cgroup = CGROUP_V1,
