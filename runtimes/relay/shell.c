@@ -3,11 +3,8 @@
  * A child that is an interactive shell. Its stdin is a pipe of commands; the code of a turn is an
  * `eval` in it, whose stdin is the turn's. So it runs as at a prompt: in the shell itself, with its
  * variables, jobs and options, and what sends a prompt's user back to the prompt (a syntax error,
- * an interrupt, ${x?}) ends the turn. The shell reports through a pipe that it opens by the relay's
- * /proc, so that none of its children inherits anything of ours:
- *
- *     s                    the line was read and the code begins: from here on it can be
- * interrupted e TURN STATUS FLAGS  the shell is back at its prompt
+ * an interrupt, ${x?}) ends the turn. The shell reports (report.h) through a pipe that it opens by
+ * the relay's /proc, so that none of its children inherits anything of ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +17,7 @@
 #include "base/own.h"
 #include "relay/dialect.h"
 #include "relay/processes.h"
+#include "relay/report.h"
 #include "relay/start.h"
 #include "relay/talk.h"
 #include "wire/json.h"
@@ -29,7 +27,6 @@ enum {
 	CODE_MAX = 4 * RELAY_FRAME_MAX + 4096,
 	ANSWER_MAX = 256 << 10,
 	MATCHES_MAX = 500,
-	FLAGS_MAX = 64
 };
 
 enum question {
@@ -44,10 +41,10 @@ struct shell {
 	struct buf script; /* for it, not written yet */
 	int report_read;   /* owned */
 	int report_write;  /* owned; opened by the shell, never written to here */
-	struct buf said;
+	struct report_reader reader;
 	bool is_running;
 	int status; /* what $? is for the next turn */
-	char flags[FLAGS_MAX];
+	char flags[REPORT_FLAGS_MAX];
 	bool has_errexit; /* the code speaks of it */
 	int exit_code;
 	bool is_held;        /* the code has ended, but not all that it started */
@@ -90,7 +87,6 @@ static int open_shell(struct relay *relay, int *ret_stdin, int *ret_frames, int 
 	(void)fcntl(shell->commands, F_SETFL, O_NONBLOCK);
 	(void)fcntl(shell->report_read, F_SETFL, O_NONBLOCK);
 	buf_init(&shell->script, CODE_MAX);
-	buf_init(&shell->said, 4096);
 	relay->state = shell;
 	return 0;
 }
@@ -101,7 +97,7 @@ static void begin_shell(struct relay *relay)
 	shell->is_running = shell->is_held = false;
 	shell->began = processes_now();
 	shell->question = QUESTION_NONE;
-	shell->said.len = 0;
+	shell->reader.len = 0;
 	if (relay->turn.number > 0)
 		return;
 #pragma GCC diagnostic push
@@ -454,16 +450,25 @@ static void insist_shell(struct relay *relay, bool is_last)
 /* ---- the shell's reports ------------------------------------------------------------------------
  */
 
-static void hear_end(struct relay *relay, const char *line)
+static void hear_begin(struct relay *relay)
 {
 	struct shell *shell = relay->state;
-	char *end = NULL;
-	long long number = strtoll(line, &end, 10);
-	long status = strtol(end, &end, 10);
-	if (number != relay->turn.number || *end != ' ')
+	/* its end is told by a line of its own, read only when the code is done; twice, in case
+	 * that the code has left the shell in the middle of something */
+	if (!shell->is_running) {
+		feed_end(relay);
+		feed_end(relay);
+	}
+	shell->is_running = true;
+}
+
+static void hear_end(struct relay *relay, const struct report_end *end)
+{
+	struct shell *shell = relay->state;
+	if (relay->turn.is_ending || shell->is_held || end->turn != relay->turn.number)
 		return; /* of a turn that is over, or not the shell's */
-	(void)snprintf(shell->flags, sizeof(shell->flags), "%s", end + 1);
-	shell->exit_code = (int)(status & 0xff);
+	memcpy(shell->flags, end->flags, sizeof(shell->flags));
+	shell->exit_code = end->status;
 	shell->is_held = true;
 	if (!relay->turn.is_interrupted || is_settled(relay))
 		end_execution(relay);
@@ -472,27 +477,15 @@ static void hear_end(struct relay *relay, const char *line)
 static void hear_report(struct relay *relay)
 {
 	struct shell *shell = relay->state;
+	struct report_end end;
 	char part[512];
 	ssize_t n = read(shell->report_read, part, sizeof(part));
 	for (ssize_t i = 0; i < n; i++) {
-		if (shell->said.len == 0 && part[i] == 's') {
-			/* its end is told by a line of its own, read only when the code is done;
-			 * twice, in case that the code has left the shell in the middle of
-			 * something */
-			if (!shell->is_running) {
-				feed_end(relay);
-				feed_end(relay);
-			}
-			shell->is_running = true;
-		} else if (part[i] != '\n') {
-			if (buf_append(&shell->said, &part[i], 1) < 0)
-				shell->said.len = 0;
-		} else {
-			const char *line = buf_text(&shell->said);
-			if (line[0] == 'e' && !relay->turn.is_ending && !shell->is_held)
-				hear_end(relay, line + 1);
-			shell->said.len = 0;
-		}
+		enum report_kind kind = report_take(&shell->reader, part[i], &end);
+		if (kind == REPORT_BEGUN)
+			hear_begin(relay);
+		else if (kind == REPORT_ENDED)
+			hear_end(relay, &end);
 	}
 }
 
