@@ -15,12 +15,14 @@ const { Writable } = require('stream');
 const report = require('./report');
 const cells = require('./cells');
 const ask = require('./ask');
+const input = require('./input');
 const prompt = require('./prompt');
 
 const CHANNEL = 3;
 const FRAME_MAX = 8 << 20;
 const INTERRUPTED = 130;
 const FULL_MS = 2;
+const PART = 65536;
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 const { writeSync } = fs;
@@ -85,34 +87,35 @@ function renewOutput() {
 /* ---- the stdin of a turn ----------------------------------------------------------------------- */
 
 /* Whoever opens a file gets the lowest free number: node has no other way to choose one. */
-let input = null;
+let stdin = null;
 
 function takeInput(path) {
 	try {
 		fs.closeSync(0);
 	} catch { /* its stream has closed it */ }
 	fs.openSync(path, 'r');
-	input = null;
+	stdin = null;
 }
 
 function dropInput() {
-	input?.destroy();
-	input = null;
+	stdin?.destroy();
+	stdin = null;
+	input.begin(null);
 }
 
 Object.defineProperty(process, 'stdin', {
 	configurable: true,
 	enumerable: true,
 	get() {
-		if (!input) {
-			input = fs.fstatSync(0).isFIFO() ? new net.Socket({ fd: 0, readable: true, writable: false }) :
+		if (!stdin) {
+			stdin = fs.fstatSync(0).isFIFO() ? new net.Socket({ fd: 0, readable: true, writable: false }) :
 				new fs.ReadStream(null, { fd: 0 });
-			input.fd = 0;
-			input.pause?.();
+			stdin.fd = 0;
+			stdin.pause?.();
 			/* Reading does not keep a prompt from coming back. */
-			input.unref?.();
+			stdin.unref?.();
 		}
-		return input;
+		return stdin;
 	},
 });
 
@@ -183,8 +186,9 @@ function tellValue(value) {
 	}
 }
 
-async function execute(turn, { code, name, env }) {
+async function execute(turn, { code, name, env, accepts_input: isAnswering }) {
 	state.executions++;
+	input.begin(isAnswering ? askClient : null);
 	for (const item of env ?? []) {
 		const at = item.indexOf('=');
 		if (at > 0)
@@ -263,21 +267,53 @@ function watchInterrupts() {
 
 /* ---- the channel ------------------------------------------------------------------------------- */
 
+let received = Buffer.alloc(0);
+
+function receive(data) {
+	received = received.length ? Buffer.concat([received, data]) : data;
+}
+
+/* The next whole message; null: there is none yet. */
+function nextMessage() {
+	const size = received.length < 4 ? Infinity : 4 + received.readUInt32BE();
+	if (size > 4 + FRAME_MAX && size !== Infinity)
+		process.reallyExit(1);
+	if (received.length < size)
+		return null;
+	const message = JSON.parse(received.subarray(4, size).toString());
+	received = received.subarray(size);
+	return message;
+}
+
+/* Nothing else happens until the answer is here: the event loop stands, and we read in its place. */
+function askClient(text) {
+	send({ event: 'input_request', prompt: text, password: false });
+	const part = Buffer.alloc(PART);
+	for (;;) {
+		const message = nextMessage();
+		if (message && 'input' in message)
+			return typeof message.input === 'string' ? message.input : null;
+		if (message)
+			continue;
+		try {
+			const count = fs.readSync(CHANNEL, part);
+			if (count === 0)
+				return null;
+			receive(Buffer.from(part.subarray(0, count)));
+		} catch (error) {
+			if (error.code !== 'EAGAIN')
+				return null;
+			Atomics.wait(nothing, 0, 0, FULL_MS); /* an interrupt ends it here */
+		}
+	}
+}
+
 function listen() {
-	let bytes = Buffer.alloc(0);
 	const socket = new net.Socket({ fd: CHANNEL, readable: true, writable: false });
 	socket.on('data', (data) => {
-		bytes = bytes.length ? Buffer.concat([bytes, data]) : data;
-		while (bytes.length >= 4) {
-			const size = 4 + bytes.readUInt32BE();
-			if (size > 4 + FRAME_MAX)
-				process.reallyExit(1);
-			if (bytes.length < size)
-				break;
-			const message = JSON.parse(bytes.subarray(4, size).toString());
-			bytes = bytes.subarray(size);
+		receive(data);
+		for (let message = nextMessage(); message; message = nextMessage())
 			take(message);
-		}
 	});
 	socket.on('end', () => process.reallyExit(0));
 	socket.on('error', () => process.reallyExit(1));
@@ -290,6 +326,7 @@ function start() {
 	state.last = prompt.open();
 	cells.open();
 	addDisplay();
+	input.open();
 	process.on('uncaughtException', uncaught);
 	watchInterrupts();
 	renewOutput();

@@ -283,6 +283,37 @@ def script_reads(person):
     session.close()
 
 
+QUESTIONS = (
+    "prompt('Name? ')",
+    "await new Promise((done) => require('readline').createInterface("
+    "{ input: process.stdin, output: process.stdout }).question('Name? ', done))",
+    "await require('readline/promises').createInterface({ input: process.stdin }).question('Name? ')",
+)
+
+
+@claim("javascript session: prompt() and question() ask who has the turn, else they read stdin", ONE)
+def questions(person):
+    with Sessions(person) as sessions:
+        sessions.new("a", language="javascript")
+        sessions.exec("a", "let kept = 5").is_ok()
+        for code in QUESTIONS:
+            result = sessions.exec("a", code, "input=Ada").is_ok()
+            contains(result.words, "asked for 'Name? '", f"what the client was asked by {code}")
+            equal(result["outputs"][-1]["data"]["text/plain"], "'Ada'", f"what {code} is worth")
+        equal(sessions.value("a", "prompt('?') === null && kept"), "5", "prompt() at the end of input")
+        result = sessions.exec("a", "prompt('?')", "input=").is_ok()
+        equal(result["outputs"][-1]["data"]["text/plain"], "null", "an answer that is the end")
+    session = Session("javascript")
+    turn = session.run("[prompt('a? '), prompt(), prompt(), prompt('b? ', 'x')]", stdin=b"Ada\n\nBob")
+    equal(turn.value, "[ 'Ada', '', 'Bob', null ]", "lines of stdin")
+    equal(turn.out, b"a? b? ", "what is printed then")
+    turn = session.ask({"execute": {"code": "console.log('go'); prompt('?')", "accepts_input": True}},
+                       interrupt_at=b"go")
+    equal((turn.code, turn.done["interrupted"]), (130, True), "an interrupt while nobody answers")
+    equal(session.run("1 + 1").value, "2", "the next turn")
+    session.close()
+
+
 @claim("typescript session: types go, places stay, modules of TypeScript are found", ONE)
 def typescript_state(person):
     session = Session("typescript")

@@ -43,6 +43,14 @@ REASONS = (
 )
 
 
+# What a session has more than a prompt, by what it then says or does not say.
+SOURCE = re.compile(r"<cell \d+>")
+MEANT = re.compile(r"\. Did you mean: '_\d+'\?$", re.M)
+WARNING = re.compile(r"^.*Warning: ", re.M)
+DEFINED = re.compile(r"^(?:class|def) (\w+)", re.M)
+HOOK = "sys.displayhook ="
+
+
 def pages():
     root = next(iter(sorted(glob.glob(PAGES))), None)
     if root is None:
@@ -96,7 +104,7 @@ class Prompt:
         text = "".join(step.rstrip("\n") + "\n\n" + mark for step in steps)
         out, err = self.process.communicate(text.encode(), timeout=120)
         outs = out.decode("utf-8", "replace").split(END + "\n")[:-1]
-        errs = [re.sub(r"^((>>>|\.\.\.) )+", "", part, flags=re.M)
+        errs = [re.sub(r"^((>>>|\.\.\.|C>) )+", "", part, flags=re.M)
                 for part in err.decode("utf-8", "replace").split(END + "\n")[:-1]]
         return list(zip(outs, errs))
 
@@ -131,27 +139,71 @@ def compare(step, plain, turn):
     for pattern, reason in REASONS:
         if re.search(pattern, step):
             return reason
+    return compare_more(out, err, own_out, turn.err.decode())
+
+
+def compare_more(out, err, own_out, own_err):
+    """What a session says more, or a prompt."""
+    if out == own_out and err == still(last_line(MEANT.sub("", own_err))):
+        return "the name of a result could be meant, too"
+    if out == own_out and WARNING.search(own_err):
+        return "a warning is news in each turn"
+    if out == own_out and "never awaited" in err or "tracemalloc" in err:
+        return "lives longer as a result"
+    if SOURCE.search(own_err) and out == own_out:
+        return "tells a line of the code, which a prompt does not have"
     return "differs"
+
+
+def follows(step, earlier):
+    """Why a step differs that itself is not to blame: what it uses was made by one that differs."""
+    for before, why in earlier:
+        if HOOK in before:
+            return "values are shown by a hook, which shows ours, too"
+        if why and "empty line" in why and any(
+                re.search(rf"\b{name}\b", step) for name in DEFINED.findall(before)):
+            return "uses what has an empty line, which ends a block at the prompt"
+    return "differs"
+
+
+def prompt(person, steps):
+    folder = person.path("work")
+    os.mkdir(folder)
+    said = Prompt(person, folder).run(steps)
+    shutil.rmtree(folder)
+    return said
+
+
+def explain(person, steps, plain, turns, found):
+    """What differs is compared with what a second prompt says, and with the steps before."""
+    again = prompt(person, steps) if "differs" in found else ()
+    for at, why in enumerate(found):
+        if why != "differs":
+            continue
+        if tuple(map(still, plain[at])) != tuple(map(still, again[at])):
+            found[at] = "differs from run to run"
+        elif SOURCE.search(turns[at].text):
+            found[at] = "tells a line of the code, which a prompt does not have"
+        else:
+            found[at] = follows(steps[at], zip(steps[:at], found))
 
 
 def replay(person, name, text):
     steps = steps_of(text)
     if not steps:
         return []
+    plain, turns, found = prompt(person, steps), [], []
     folder = person.path("work")
     os.mkdir(folder)
-    plain = Prompt(person, folder).run(steps)
-    shutil.rmtree(folder)
-    os.mkdir(folder)
-    found = []
     with python_line.session(person, cwd=folder, PYTHONHASHSEED="0") as line:
         for step, one in zip(steps, plain):
-            turn = line.run(step)
-            why = compare(step, one, turn)
-            found.append(why)
-            if why == "differs" and os.environ.get("REPLAY_SHOW"):
-                print(f"# {name}: {step!r}: {one} but {turn}")
+            turns.append(line.run(step))
+            found.append(compare(step, one, turns[-1]))
     shutil.rmtree(folder)
+    explain(person, steps, plain, turns, found)
+    for step, one, turn, why in zip(steps, plain, turns, found):
+        if why == "differs" and os.environ.get("REPLAY_SHOW"):
+            print(f"# {name}: {step!r}: {one} but {turn}")
     return found
 
 

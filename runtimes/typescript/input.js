@@ -1,0 +1,1 @@
+../javascript/input.js
