@@ -41,12 +41,39 @@ function describe(value, detail) {
 const typeName = (value) => value === null ? 'null' : typeof value !== 'object' ? typeof value :
 	value.constructor?.name ?? 'object';
 
-function inspect({ name, detail }) {
+const valueOf = (name) => new vm.Script(name).runInThisContext({ timeout: TIMEOUT_MS });
+
+/* ---- what was given a name ----------------------------------------------------------------------- */
+
+let known = new Set(); /* globals that are no code's own */
+
+function open() {
+	known = new Set(Object.getOwnPropertyNames(globalThis));
+}
+
+function kindOf(name) {
+	try {
+		const value = valueOf(name);
+		return /^class\b/.test(typeof value === 'function' ? String(value) : '') ? 'class' : typeName(value);
+	} catch {
+		return 'undefined';
+	}
+}
+
+async function listNames() {
+	const globals = Object.getOwnPropertyNames(globalThis).filter((name) => !known.has(name) && NAME.test(name));
+	const names = [...new Set([...await cells.names(), ...globals])].filter((name) => name !== '$mport').sort();
+	const width = Math.max(...names.map((name) => name.length), 0);
+	return names.map((name) => `${name.padEnd(width)}  ${kindOf(name)}`).join('\n') || 'no names yet';
+}
+
+async function inspect({ name, detail }) {
 	let text = null;
-	if (NAME.test(name)) {
+	if (!name)
+		text = (await listNames()).slice(0, TEXT_MAX);
+	else if (NAME.test(name)) {
 		try {
-			const value = new vm.Script(name).runInThisContext({ timeout: TIMEOUT_MS });
-			text = describe(value, detail).slice(0, TEXT_MAX);
+			text = describe(valueOf(name), detail).slice(0, TEXT_MAX);
 		} catch { /* there is no such thing */ }
 	}
 	return { event: 'inspection', text };
@@ -110,4 +137,4 @@ function nothing(kind, { cursor, code }) {
 	return { event: 'completeness', state: code ? 'invalid' : 'complete', indent: '' };
 }
 
-module.exports = { complete, inspect, is_complete: isComplete, nothing };
+module.exports = { open, complete, inspect, is_complete: isComplete, nothing };

@@ -330,6 +330,7 @@ function start() {
 	process.on('uncaughtException', uncaught);
 	watchInterrupts();
 	renewOutput();
+	ask.open();
 	listen();
 	send({ event: 'ready' });
 }

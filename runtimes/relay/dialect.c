@@ -28,6 +28,14 @@ static const struct dialect dialects[] = {
 		.directories = "compgen -d -S / -- \"$__hotcell\"",
 		.about = "declare -p -- \"$__hotcell\" 2>/dev/null; type -a -- \"$__hotcell\" 2>/dev/null",
 		.manual = "help -- \"$__hotcell\" 2>/dev/null",
+		.names = "IFS=$' \\t\\n'; __hotcell=\" HISTFILE HISTFILESIZE HISTSIZE HISTCMD PIPESTATUS COLUMNS LINES $({ env -i /usr/bin/bash --norc -ic 'compgen -v'; "
+			 "tr '\\0' '\\n' </proc/$$/environ | cut -d= -f1; } 2>/dev/null | tr '\\n' ' ') \"; "
+			 "for __hotcell_v in $(compgen -v); do case $__hotcell$__hotcell_v in "
+			 "*\" $__hotcell_v \"*|*' __hotcell'*) continue;; esac; case ${!__hotcell_v@a} in "
+			 "*[aA]*) builtin echo \"$__hotcell_v  array\";; *) builtin echo \"$__hotcell_v  variable\";; "
+			 "esac; done; for __hotcell_v in $(compgen -A function); do case $__hotcell_v in "
+			 "__hotcell*) ;; *) builtin echo \"$__hotcell_v  function\";; esac; done; "
+			 "for __hotcell_v in $(compgen -a); do builtin echo \"$__hotcell_v  alias\"; done",
 	},
 	{
 		.program = "zsh",
@@ -46,6 +54,13 @@ static const struct dialect dialects[] = {
 		.directories = "__hotcell=${__hotcell/#\\~/$HOME}; for f in $__hotcell*(N/); do print -r -- ${(q)f}/; done",
 		.about = "typeset -p -- \"$__hotcell\" 2>/dev/null; whence -w -- \"$__hotcell\" >/dev/null && whence -va -- \"$__hotcell\"",
 		.manual = "whence -f -- \"$__hotcell\" 2>/dev/null",
+		.names = "__hotcell=(RPS1 RPROMPT ${(f)\"$(env -i /usr/bin/zsh -f -ic 'print -rl -- ${(k)parameters} ${(k)aliases}' "
+			 "2>/dev/null)\"} ${${(f)\"$(tr '\\0' '\\n' </proc/$$/environ)\"}%%=*}); "
+			 "for __hotcell_v in ${(ko)parameters}; do (( ${__hotcell[(Ie)$__hotcell_v]} )) || "
+			 "[[ $__hotcell_v = __hotcell* ]] || print -r -- \"$__hotcell_v  ${parameters[$__hotcell_v]%%-*}\"; "
+			 "done; for __hotcell_v in ${(ko)functions}; do [[ $__hotcell_v = __hotcell* ]] || "
+			 "print -r -- \"$__hotcell_v  function\"; done; for __hotcell_v in ${(ko)aliases}; do "
+			 "(( ${__hotcell[(Ie)$__hotcell_v]} )) || print -r -- \"$__hotcell_v  alias\"; done",
 	},
 	{
 		.program = "sh",
@@ -61,6 +76,9 @@ static const struct dialect dialects[] = {
 		.directories = "for f in \"$__hotcell\"*/; do [ -d \"$f\" ] && echo \"$f\"; done",
 		.about = "eval \"[ -n \\\"\\${$__hotcell+x}\\\" ] && echo \\\"$__hotcell=\\$$__hotcell\\\"\" 2>/dev/null; "
 			 "command -v \"$__hotcell\" >/dev/null && type \"$__hotcell\"",
+		.names = "__hotcell=$({ env -i /usr/bin/sh -c set; tr '\\0' '\\n' </proc/$$/environ; } | cut -d= -f1); "
+			 "set | sed -n 's/^\\([A-Za-z_][A-Za-z_0-9]*\\)=.*/\\1/p' | grep -vxF \"$__hotcell\n__hotcell\n_\" | "
+			 "sed 's/$/  variable/'; alias 2>/dev/null | sed -n 's/^\\([^=]*\\)=.*/\\1  alias/p'",
 	},
 };
 /* clang-format on */

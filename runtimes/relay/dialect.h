@@ -21,6 +21,7 @@ struct dialect {
 	const char *directories;
 	const char *about;
 	const char *manual; /* after `about`, where more is wanted */
+	const char *names;  /* what was given a name in this shell, and of which kind it is */
 };
 
 /* By the name of a program; NULL: unknown. */

@@ -33,6 +33,7 @@ enum question {
 	QUESTION_NONE = 0, /* nothing was asked, or code runs */
 	QUESTION_COMPLETE,
 	QUESTION_INSPECT,
+	QUESTION_NAMES,
 };
 
 struct shell {
@@ -212,6 +213,10 @@ static void inspect(struct relay *relay, struct json_object *request)
 	const struct shell *shell = relay->state;
 	const char *name = text_of(request, "name");
 	bool is_more = json_object_get_int(json_object_object_get(request, "detail")) > 0;
+	if (name[0] == '\0') {
+		ask(relay, QUESTION_NAMES, "", shell->dialect->names, NULL);
+		return;
+	}
 	ask(relay, QUESTION_INSPECT, name[0] == '$' ? name + 1 : name, shell->dialect->about,
 		is_more ? shell->dialect->manual : NULL);
 }
@@ -353,8 +358,10 @@ static void answer_question(struct relay *relay)
 		json_put(json, "start", json_object_new_int64(shell->start));
 		json_put(json, "end", json_object_new_int64(shell->end));
 	} else {
+		const char *none = shell->question == QUESTION_NAMES ? "no names yet" : NULL;
 		json_put(json, "event", json_new_string("inspection"));
-		json_put(json, "text", len > 0 ? json_new_text(text, (size_t)len) : NULL);
+		json_put(json, "text",
+			len > 0 ? json_new_text(text, (size_t)len) : json_new_string(none));
 	}
 	relay_answer(relay, json);
 }

@@ -150,10 +150,16 @@ struct json_object *ask_inspect(struct shell *shell, struct json_object *request
 		"'any number of arguments' WHEN narg = 1 THEN '1 argument' ELSE narg || ' "
 		"arguments' END) "
 		"FROM pragma_function_list WHERE name = ?1 COLLATE NOCASE GROUP BY narg";
+	static const char names[] =
+		"SELECT name || '  ' || type FROM (SELECT name, type FROM sqlite_schema UNION ALL "
+		"SELECT name, 'temporary ' || type FROM sqlite_temp_schema) "
+		"WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
 	const char *name = text_of(request, "name");
 	auto_buf struct buf text;
 	buf_init(&text, TEXT_MAX);
-	(void)shell_each(shell, schema, name, take_line, &text);
+	(void)shell_each(shell, name[0] ? schema : names, name[0] ? name : NULL, take_line, &text);
+	if (text.len == 0 && name[0] == '\0')
+		(void)buf_printf(&text, "no names yet\n");
 	if (text.len > 0 && json_object_get_int(json_object_object_get(request, "detail")) > 0) {
 		auto_buf struct buf count;
 		buf_init(&count, TEXT_MAX);

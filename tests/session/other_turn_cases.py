@@ -212,6 +212,29 @@ def questions(person):
 # ---- JavaScript and TypeScript ---------------------------------------------------------------------
 
 
+NAMES = {
+    "bash": ("x=5; list=(1 2); f() { :; }; alias hi='echo hello'", "list  array|x  variable|f  function|hi  alias"),
+    "zsh": ("x=5; list=(1 2); f() { :; }; alias hi='echo hello'", "list  array|x  scalar|f  function|hi  alias"),
+    "sh": ("x=5; f() { :; }; alias hi='echo hello'", "x  variable|hi  alias"),
+    "javascript": ("let x = 5; var list = [1]; function f() {}; class C {}; g = null",
+                   "C     class|f     function|g     null|list  Array|x     number"),
+    "typescript": ("let x: number = 5; const f = (a: string) => a", "f  function|x  number"),
+    "sql": ("create table t(a); create temp view v as select 1; create index i on t(a)",
+            "i  index|t  table|v  temporary view"),
+}
+
+
+@claim("sessions: the names that were given in one are told, and nothing else", ONE)
+def names_given(person):
+    for language, (code, wanted) in NAMES.items():
+        session = Session(language)
+        for given in ("no names yet", wanted):
+            event = tell(session.ask({"inspect": {"name": "", "detail": 0}}), "inspection")
+            equal((event["text"] or "").strip().replace("\n", "|"), given, f"{language}: names")
+            session.run(code)
+        session.close()
+
+
 @claim("javascript session: declarations, modules, _ and awaited values stay", ONE)
 def script_state(person):
     session = Session("javascript")
