@@ -302,9 +302,6 @@ static bool obey(struct relay *relay)
 			why, sizeof(why), "process state of %s cannot be copied", relay->program);
 		order_refuse(relay->line_fd, order.number, why);
 		break;
-	case ORDER_DROP:
-		order_answer(relay->line_fd, "done", order.number);
-		break;
 	default:
 		break;
 	}

@@ -264,7 +264,6 @@ static bool obey(struct session *session, struct order *order)
 		break;
 	case ORDER_POINT:
 	case ORDER_ROLLBACK:
-	case ORDER_DROP:
 		order_refuse(session->line_fd, order->number,
 			"points of SQL are copies: ask for a fork");
 		break;

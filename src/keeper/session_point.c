@@ -53,10 +53,20 @@ static void drop_files(struct family *family, uint32_t id)
 			&family->sessions->scribes, &family->cell->workspace, &order, NULL, NULL);
 }
 
+/* A runner with points of its own need not keep this one any longer; nobody waits for it. */
+static void tell_dropped(const struct session *session, uint32_t id)
+{
+	char text[32];
+	(void)snprintf(text, sizeof(text), "{\"drop\":%" PRIu32 "}", id);
+	if (session->memory == MEMORY_OWN && session->live)
+		(void)line_send(session->live->fd, text, NULL, 0);
+}
+
 void point_drop(struct session *session, struct point *point)
 {
 	struct point **at = &session->points;
 	ahead_drop_spare(session, point);
+	tell_dropped(session, point->id);
 	while (*at != point)
 		at = &(*at)->next;
 	*at = point->next;
