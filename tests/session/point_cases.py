@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points: a session goes back to them, with its files, and branches off."""
 from people import ERR_INVALID, ERR_MISSING, Sessions, background, end_of
-from suite import check, claim, contains, equal, wait_until
+from suite import Skip, check, claim, contains, equal, wait_until
 
 STATE = "x, sorted(os.listdir('.')), open('f').read()"
 
@@ -105,3 +105,23 @@ def bounded(person):
         equal([point["id"] for point in evicted], [2, 3, 4], "what was evicted")
         points = sessions.verb("info", session="a")["points"]
         equal((len(points), points[-1]["name"]), (64, "first"), "points that are left")
+
+
+@claim("a point has for itself what changed since, and not what the session has")
+def memory(person):
+    """A sanitized keeper copies in the same way; only our own programs are larger."""
+    with Sessions(person) as sessions:
+        sessions.new("a", memory="512m")
+        sessions.exec("a", "data = bytearray(b'x') * (60 << 20); more = list(range(200000))").is_ok()
+        for number in range(4):
+            sessions.verb("checkpoint", session="a")
+            sessions.exec("a", f"x = {number}").is_ok()
+        info = sessions.verb("info", session="a")
+        if info["private_kb"] is None:
+            raise Skip("nobody may look at the memory of a process here")
+        weights = [point["private_kb"] for point in info["points"]]
+        check(max(weights) < 4096, f"points of {weights} kB")
+        sessions.exec("a", "data[:] = bytes(60 << 20)").is_ok()
+        weights = [point["private_kb"] for point in sessions.verb("info", session="a")["points"]]
+        check(max(weights) < 4096, f"points of {weights} kB: they still share what one of them has")
+        check(info["memory_kb"] is None or info["memory_kb"] < 150 << 10, f"a cell of {info['memory_kb']} kB")
