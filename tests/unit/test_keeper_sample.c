@@ -345,3 +345,36 @@ TEST(every_child_of_many_is_counted)
 	stop_init(&init);
 	ASSERT_EQ(sample.processes, MANY);
 }
+
+static void play_writer(void)
+{
+	static char bytes[100000];
+	auto_fd int fd = memfd_create("written", MFD_CLOEXEC);
+	(void)write(fd, bytes, sizeof(bytes));
+}
+
+static void play_relay(void)
+{
+	start_worker(play_writer);
+}
+
+TEST(an_account_has_what_its_process_wrote_and_its_servant)
+{
+	enum { WRITTEN = 100000 };
+	struct init init;
+	struct account account;
+	start_init(&init, play_relay, 1);
+	pid_t pid = sample_pid(init.pidfd);
+	account_open(&account, pid, false);
+	ASSERT(account.fds[0] >= 0 && account.fds[1] < 0);
+	ASSERT(account.write_bytes < WRITTEN);
+	account_close(&account);
+	account_open(&account, pid, true);
+	ASSERT(account.fds[0] >= 0 && account.fds[1] >= 0);
+	ASSERT(account.write_bytes >= WRITTEN && account.write_bytes < 2 * WRITTEN);
+	account_close(&account);
+	stop_init(&init);
+	account_open(&account, pid, true);
+	ASSERT(account.fds[0] < 0 && account.read_bytes == 0 && account.write_bytes == 0);
+	account_close(&account);
+}
