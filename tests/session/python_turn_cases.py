@@ -299,8 +299,8 @@ def completes(person):
         for code, wanted in (
                 ("os.path.joi", ["join"]), ("tab", ["table"]), ("table['al", ["alpha"]),
                 ('table["', ["alpha", "beta"]), ("table['beta']['key'][1].upp", ["upper"]),
-                ("import jso", ["json"]), ("from json.dec", ["decoder"]),
-                ("from os import getc", ["getcwd", "getcwdb"]), ("import os, js", ["json"]),
+                ("import colors", ["colorsys"]), ("from json.dec", ["decoder"]),
+                ("from os import getc", ["getcwd", "getcwdb"]), ("import os, colors", ["colorsys"]),
                 ("thing.", ["costly", "method"]), ("thing.costly.", []), ("function(se", None),
                 ("open('/etc/hostn", ["hostname"]), ("'text'.starts", ["startswith"]),
                 ("x = [1].app", ["append"]), ("whil", ["while"]), ("nothing.", []),
