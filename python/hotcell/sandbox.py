@@ -54,7 +54,7 @@ class Sandbox:
         every word: output, value, error with its line and hint, limits that were hit."""
         settings = {} if timeout is None else {"timeout": timeout}
         done = self._call({"code": code, "language": "python"}, "--compact", None, settings)
-        text = done.stdout.decode("utf-8", "replace")
+        text: str = done.stdout.decode("utf-8", "replace")
         if not text:
             raise HotcellError(_program.words(done))
         fault = SPEC_FAULT.match(text.removeprefix("error: ").strip())

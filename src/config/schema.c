@@ -14,10 +14,24 @@ static struct json_object *new_type(const char *name)
 	return json;
 }
 
+/* A key without a value says nothing, whatever it is. Takes the schema. */
+static struct json_object *or_nothing(struct json_object *schema)
+{
+	struct json_object *ways = json_object_object_get(schema, "anyOf");
+	if (!ways) {
+		ways = json_object_new_array();
+		(void)json_object_array_add(ways, schema);
+		schema = json_object_new_object();
+		json_put(schema, "anyOf", ways);
+	}
+	(void)json_object_array_add(ways, new_type("null"));
+	return schema;
+}
+
 static struct json_object *new_key(const struct config_key *key)
 {
 	char variable[64];
-	struct json_object *json = field_schema(key->field, true);
+	struct json_object *json = or_nothing(field_schema(key->field, true));
 	config_variable(key, variable, sizeof(variable));
 	auto_free char *words = xasprintf("%s (%s%s%s)", key->field->help, variable,
 		key->field->fallback ? ", default " : "",

@@ -207,6 +207,55 @@ def check_and_schema(person):
         contains(person.call("config", *part, "--help").ok().out, "usage:", "help")
 
 
+# Files that are right, and such that are wrong in what a schema can say: names, types and ranges.
+RIGHT_FILES = (
+    "", "timeout: 3\n", "timeout: '1.5'\nmemory: 1G\npids: 64\n", "memory: 67108864\n",
+    "env: {TZ: UTC}\nro: [/srv/data:/mnt/data, {from: /srv, to: /mnt/srv}]\n", "env: [A=1, B=2]\n",
+    "require: [seccomp, landlock]\n", "require: seccomp,landlock\n", "net: loopback\ncold: true\n",
+    "profile: strict\nallow_modules: [numpy]\nblock_imports: on\n", "store: on_error\naudit: required\n",
+    "languages:\n  go: {timeout: 60}\n  py: {pids: 9}\n",
+    "daemon: {concurrency: 16, warm: 'python=4,javascript', idle: 60}\nstate_dir: /srv/state\n",
+    "docker: {cpus: 1.5, memory: 1G, image: debian}\n", "env: []\ntimeout:\n",
+)
+WRONG_FILES = (
+    "timeot: 3\n", "timeout: [3]\n", "timeout: -1\n", "timeout: 90000\n", "memory: 1\n", "memory: lots of\n",
+    "pids: {a: 1}\n", "profile: lax\n", "net: wide\n", "cold: perhaps\n", "env: {A: [1]}\n", "code: print(1)\n",
+    "languages: {go: {tmeout: 1}}\n", "languages: {go: {timeout: [1]}}\n", "languages: [go]\n",
+    "daemon: {queu: 1}\n", "daemon: {queue: 999999}\n", "docker: {image: [a]}\n", "- timeout\n",
+)
+
+
+@claim("what the schema says of a file is what hotcell says of it", ROOT)
+def schema_holds(person):
+    try:
+        import jsonschema
+        import yaml
+    except ImportError as missing:
+        raise Skip(f"{missing}; tools/deps test installs it") from None
+    schema = json.loads(person.call("config", "schema").ok().out)
+    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft7Validator)
+    kind.check_schema(schema)
+    validator = kind(schema)
+    for texts, code in ((RIGHT_FILES, 0), (WRONG_FILES, 125)):
+        for text in texts:
+            path = person.write(person.path("some.yaml"), text)
+            person.call("config", "check", path).exits(code)
+            errors = [error.message for error in validator.iter_errors(yaml.safe_load(text) or {})]
+            check(bool(errors) == bool(code), f"the schema says of {text!r}:", errors)
+
+
+@claim("an unknown key is told with the nearest one, wherever it stands")
+def nearest(person):
+    for text, wrong, near in (("timeot: 3\n", "timeot", "timeout"), ("memry: 1G\n", "memry", "memory"),
+                              ("daemon: {queu: 3}\n", "queu", "queue"),
+                              ("languages: {go: {tmeout: 1}}\n", "tmeout", "timeout")):
+        path = person.write(person.path("some.yaml"), text)
+        ran = person.call("config", "check", path).exits(125)
+        contains(ran.err, f"'{wrong}'", "stderr")
+        contains(ran.err, f"did you mean '{near}'?", "stderr")
+        equal(ran.err.count("\n"), 1, "lines of stderr")
+
+
 @claim("the jobs of a batch take what they leave open from the settings")
 def batch(person):
     env = user_file(person, "timeout: 7\nlanguages: {python: {pids: 21}}\n")

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package."""
+import os
+import shutil
+import subprocess
+
 import people
 from library_cases import Sessions
-from suite import claim, contains, equal
+from suite import HUNG_AFTER, ROOT, SOURCE, Skip, claim, contains, equal
 
 
 @claim("execute_code and execute_file: output, value, input, arguments, another language")
@@ -91,3 +95,35 @@ answer = [first, point, values, late, again, known, idle, box.sessions()]
 """, env={"HOTCELL_SOCKET": daemon.path})
     equal(told, [True, "one", ["1", "2"], "Code execution timed out after 0.3s", "1", ["story"], 600, []],
           "the story")
+
+
+# How a program uses the package; what mypy says is wrong in it must be what is wrong.
+TYPED = """
+import hotcell
+box = hotcell.get_sandbox(timeout=1)
+result: hotcell.ExecutionResult = box.execute_code("1")
+text: str = hotcell.run_python_code("1", 5)
+report: hotcell.SecurityReport = hotcell.analyze_code("1")
+print(result.stdout.upper(), text.upper(), report.may_autorun.upper())
+number: int = result.stdout
+box.execute_code(7)
+"""
+
+
+@claim("the package is typed: mypy finds nothing in it, and the mistakes of a program that uses it", ROOT)
+def typed(person):
+    if not os.access("/usr/bin/mypy", os.X_OK):
+        raise Skip("there is no mypy here; tools/deps test installs it")
+    package = os.path.join(person.dir, "python")
+    shutil.copytree(os.path.join(SOURCE, "python"), package)
+    path = person.write(os.path.join(package, "use.py"), TYPED)
+
+    def mypy(*args):
+        return subprocess.run(["/usr/bin/mypy", "--strict", "--no-error-summary", "--cache-dir",
+                               person.path("cache"), *args], cwd=package, capture_output=True,
+                              text=True, timeout=HUNG_AFTER, check=False)
+    ran = mypy("-p", "hotcell")
+    equal((ran.stdout, ran.returncode), ("", 0), "what mypy says of the package")
+    ran = mypy(os.path.basename(path))
+    equal([line.split(":")[1] for line in ran.stdout.splitlines()], ["8", "9"],
+          f"the lines that are wrong: {ran.stdout}")
