@@ -21,6 +21,7 @@ RULES = {
     "interpreter": (None, "block"),      # another language, which nobody looked at
     "command-unlisted": (None, "block"),  # not on the list of `strict`
     "command-dynamic": ("info", "block"),  # only known when it runs
+    "not-analysed": ("warn", "block"),   # a quote, bracket or here-document without an end
 }
 WRAPPERS = {"sudo", "doas", "env", "nice", "nohup", "time", "timeout", "xargs", "exec", "command",
             "builtin", "stdbuf", "setsid", "ionice", "then", "else", "do", "!", "if", "while",
@@ -49,6 +50,10 @@ ROOTS = re.compile(r"^(/|/\*|~|~/|~/\*|\$HOME/?\*?|\$\{HOME\}/?\*?|\.|\.\.|\*|/(
 DEVICE = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|disk)")
 ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*(\[[^]]*\])?\+?=")
 BOMB = re.compile(r"([A-Za-z_:.]\w*)\s*\(\s*\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
+REDIRECTION = re.compile(r"<<<|>>|>\||<>|[<>]&|[<>]")
+PARAMETER = re.compile(r"\$(\w+|[@*#?$!-])?")
+EXPANSION = re.compile(r"\$\{[!#]?(?:\w+|[@*#?$!-])?(?:\[[^]\n]*\])?(##?|%%?|//?|\^\^?|,,?|@)?")
+ARRAY = re.compile(r"^[A-Za-z_]\w*(\[[^]]*\])?\+?=$")
 DEPTH_MAX = 32
 
 
@@ -63,121 +68,234 @@ class Word:
 
 
 class Reader:
-    """Cuts a script into words and operators; what is inside of substitutions is read as well."""
+    """Cuts a script into words and operators. What is inside of a substitution is read by a reader of
+    its own, in the same text, up to the bracket that closes it."""
 
-    def __init__(self, text, line=1, column=1, depth=0):
-        self.text, self.at, self.line, self.start = text, 0, line, 0
-        self.first_column, self.depth = column, depth
+    def __init__(self, text, at=0, line=1, start=0, depth=0, stop=None):
+        self.text, self.at, self.line, self.start = text, at, line, start
+        self.depth, self.stop = depth, stop
         self.words, self.inner, self.documents = [], [], []
+        self.open = []  # brackets and cases that are not closed yet
+        self.is_data = False  # the words of an array are no commands
+        self.is_test = False  # between [[ and ]]
+        self.lost = 0  # the line in which something begins that does not end; 0: none
 
     def column(self, at):
-        return at - self.start + (self.first_column if self.start == 0 else 1)
+        return at - self.start + 1
 
-    def newline(self):
-        self.line += 1
-        self.start = self.at + 1
+    def skip_to(self, end):
+        """Goes there, and counts lines."""
+        end = min(end, len(self.text))
+        newline = self.text.find("\n", self.at, end)
+        while newline >= 0:
+            self.line += 1
+            self.start = newline + 1
+            newline = self.text.find("\n", newline + 1, end)
+        self.at = max(self.at, end)
+
+    def skip_past(self, mark, begin):
+        """Behind the next one of these."""
+        end = self.text.find(mark, begin)
+        if end < 0:
+            self.lost = self.line
+        self.skip_to(len(self.text) if end < 0 else end + len(mark))
+        return len(self.text) if end < 0 else end
+
+    def close(self):
+        """The mark that ends a quote or a bracket is here."""
+        if self.at >= len(self.text):
+            self.lost = self.line
+        self.at += 1
+
+    def char(self, offset=0):
+        return self.text[self.at + offset:self.at + offset + 1]
+
+    # ---- tokens
 
     def read(self):
         text, size = self.text, len(self.text)
-        while self.at < size:
-            char = text[self.at]
-            if char == "\n":
-                self.operator("\n")
-                self.newline()
-                self.at += 1
-                self.skip_documents()
-            elif char in " \t\r":
-                self.at += 1
-            elif char == "\\" and text[self.at + 1:self.at + 2] == "\n":
-                self.at += 1
-                self.newline()
-                self.at += 1
-            elif char == "#":
-                end = text.find("\n", self.at)
-                self.at = size if end < 0 else end
-            elif text.startswith(("<<-", "<<"), self.at) and text[self.at + 2:self.at + 3] != "<":
-                self.document()
-            elif char in ";|&()":
-                double = text[self.at:self.at + 2]
-                is_double = double in (";;", "||", "&&", "|&", "&>")
-                self.operator(double if is_double else char)
-                self.at += 2 if is_double else 1
-            elif char in "<>":
-                self.redirection()
-            else:
-                self.word()
+        is_over = False
+        while self.at < size and not is_over:
+            is_over = self.step(text[self.at])
+        if self.documents or self.stop and not is_over:
+            self.lost = self.lost or self.line
         return self
+
+    def step(self, char):
+        """One token; True: the bracket that ends all of it."""
+        if char == "\n":
+            self.operator("\n")
+            self.skip_to(self.at + 1)
+            self.read_documents()
+        elif char in " \t":
+            self.at += 1
+        elif char == "\\" and self.char(1) == "\n":
+            self.skip_to(self.at + 2)
+        elif char == "#":
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end
+        elif self.is_test and char in "()|&<>":
+            self.at += 1
+        elif self.text.startswith("<<", self.at) and self.char(2) != "<":
+            self.document()
+        elif self.text.startswith("((", self.at) and self.arithmetic_command():
+            pass
+        elif char in ";|&()":
+            return self.bracket(char)
+        elif char in "<>":
+            self.redirection()
+        else:
+            self.word()
+        return False
+
+    def bracket(self, char):
+        if char == ")" and not self.open and self.stop == ")":
+            self.at += 1
+            return True
+        if char == "(":
+            self.open.append("(")
+        elif char == ")" and self.open and self.open[-1] == "(":
+            self.open.pop()
+        double = self.text[self.at:self.at + 2]
+        is_double = double in (";;", "||", "&&", "|&", "&>", ";&")
+        self.operator(double if is_double else char)
+        self.at += 2 if is_double else 1
+        return False
 
     def operator(self, text):
         self.words.append(Word(text, self.line, self.column(self.at), is_operator=True))
 
+    def is_command_place(self):
+        """Whether the next word is the first of a command."""
+        last = self.words[-1] if self.words else None
+        return last is None or last.is_operator and last.text not in ("<", ">", ">>", "<<<") or \
+            last.text in KEYWORDS and not last.is_dynamic
+
     def redirection(self):
-        match = re.compile(r"<<<|>>|>\||<>|[<>]&|[<>]").match(self.text, self.at)
-        if self.text[self.at + 1:self.at + 2] == "(":  # a process substitution
-            begin = self.at + 2
-            self.at = begin
-            self.substitution(")")
-            self.words.append(Word("", self.line, self.column(begin), True))
+        if self.char(1) == "(":  # a process substitution
+            line, column = self.line, self.column(self.at)
+            self.at += 2
+            self.substitution()
+            self.words.append(Word("", line, column, True))
             return
+        match = REDIRECTION.match(self.text, self.at)
         self.operator(match[0])
         self.at = match.end()
 
-    def document(self):
-        match = re.compile(r"<<-?\s*(['\"\\]?)([^\s'\"\\;|&<>()]+)['\"]?").match(self.text, self.at)
-        if not match:
-            self.at += 2
-            return
-        self.documents.append((match[2], self.text.startswith("<<-", self.at)))
-        self.at = match.end()
+    def arithmetic_command(self):
+        """((…)) where a command can be, or after `for`; False: it is two brackets."""
+        is_for = bool(self.words) and self.words[-1].text == "for"
+        end = self.arithmetic_end(self.at) if is_for or self.is_command_place() else -1
+        if end < 0:
+            return False
+        self.words.append(Word(":", self.line, self.column(self.at)))
+        self.inside(self.at + 2, end)
+        return True
 
-    def skip_documents(self):
-        for end, is_indented in self.documents:
-            while self.at < len(self.text):
-                stop = self.text.find("\n", self.at)
-                stop = len(self.text) if stop < 0 else stop
-                line = self.text[self.at:stop]
-                self.at = stop
-                if stop < len(self.text):
-                    self.newline()
-                    self.at += 1
-                if (line.lstrip("\t") if is_indented else line).rstrip("\r") == end:
+    def arithmetic_end(self, at):
+        """Behind the two brackets that close what two have opened here; -1: they do not."""
+        level, text = 0, self.text
+        while at < len(text):
+            char = text[at]
+            level += (char == "(") - (char == ")")
+            if level == 0:
+                return at + 1 if text[at - 1] == ")" else -1
+            at += 2 if char == "\\" else 1
+        return -1
+
+    def inside(self, begin, end):
+        """Only the substitutions in this part of the text."""
+        self.skip_to(begin)
+        end = min(end, len(self.text))
+        while self.at < end:
+            if self.text[self.at] in "$`":
+                place = self.line, self.start, self.at
+                self.dollar([], False)
+                if self.at > end:  # the end is where the shell looks for it first
+                    self.line, self.start, self.at = place
+                    self.lost = self.line
                     break
-        self.documents = []
+            else:
+                self.skip_to(self.at + (2 if self.text[self.at] == "\\" else 1))
+        self.skip_to(end)
+
+    # ---- here-documents
+
+    def document(self):
+        is_indented = self.char(2) == "-"
+        self.at += 3 if is_indented else 2
+        while self.char() in (" ", "\t") and self.char():
+            self.at += 1
+        begin, quoted = self.at, len(self.inner)
+        count = len(self.words)
+        if self.at < len(self.text) and self.text[self.at] not in " \t\n;|&()<>":
+            self.word()
+        del self.inner[quoted:]  # nothing is substituted here
+        name = self.words.pop().text if len(self.words) > count else ""
+        is_plain = not any(mark in self.text[begin:self.at] for mark in "'\"\\")
+        self.documents.append((name, is_indented, is_plain))
+
+    def read_documents(self):
+        documents, self.documents = self.documents, []
+        for end, is_indented, is_plain in documents:
+            begin = stop = self.at
+            while stop < len(self.text):
+                newline = self.text.find("\n", stop)
+                newline = len(self.text) if newline < 0 else newline
+                line = self.text[stop:newline]
+                if (line.lstrip("\t") if is_indented else line) == end:
+                    break
+                stop = newline + 1
+            if stop >= len(self.text):
+                self.lost = self.line
+            if is_plain:
+                self.inside(begin, stop)
+            self.skip_to(stop)
+            newline = self.text.find("\n", self.at)
+            self.skip_to(len(self.text) if newline < 0 else newline + 1)
+
+    # ---- words
 
     def word(self):
         text, size = self.text, len(self.text)
         line, column, parts, is_dynamic = self.line, self.column(self.at), [], False
-        while self.at < size and text[self.at] not in " \t\r\n;|&()<>":
+        begin, is_first = self.at, self.is_command_place()
+        while self.at < size and text[self.at] not in " \t\n;|&()<>":
             char = text[self.at]
             if char == "\\":
-                parts.append(text[self.at + 1:self.at + 2])
-                if text[self.at + 1:self.at + 2] == "\n":
-                    parts.pop()
-                    self.at += 1
-                    self.newline()
-                    self.at += 1
-                else:
-                    self.at += 2
+                parts.append("" if self.char(1) == "\n" else self.char(1))
+                self.skip_to(self.at + 2)
             elif char == "'":
-                end = text.find("'", self.at + 1)
-                end = size if end < 0 else end
-                parts.append(text[self.at + 1:end])
-                self.skip_to(end + 1)
+                start = self.at + 1
+                parts.append(text[start:self.skip_past("'", start)])
             elif char == '"':
                 is_dynamic |= self.quoted(parts)
             elif char in "$`":
-                is_dynamic |= self.dollar(parts)
+                is_dynamic |= self.dollar(parts, False)
             else:
                 parts.append(char)
                 self.at += 1
-        self.words.append(Word("".join(parts), line, column, is_dynamic))
+        made = "".join(parts)
+        if self.char() == "(" and ARRAY.match(text[begin:self.at]):
+            self.array()
+        self.words.append(Word(made, line, column, is_dynamic))
+        if text[begin:self.at] in ("case", "esac", "[[", "]]"):
+            self.compound(made, is_first)
 
-    def skip_to(self, end):
-        end = min(end, len(self.text))
-        while self.at < end:
-            if self.text[self.at] == "\n":
-                self.newline()
-            self.at += 1
+    def compound(self, name, is_first):
+        if name == "]]":
+            self.is_test = False
+        elif name == "[[":
+            self.is_test = is_first
+        elif name == "case" and is_first:
+            self.open.append("case")
+        elif name == "esac" and is_first and self.open and self.open[-1] == "case":
+            self.open.pop()
+
+    def array(self):
+        self.at += 1
+        self.substitution()
+        self.inner[-1].is_data = True
 
     def quoted(self, parts):
         text, size, is_dynamic = self.text, len(self.text), False
@@ -185,62 +303,83 @@ class Reader:
         while self.at < size and text[self.at] != '"':
             char = text[self.at]
             if char == "\\":
-                parts.append(text[self.at + 1:self.at + 2])
+                parts.append(self.char(1))
                 self.skip_to(self.at + 2)
             elif char in "$`":
-                is_dynamic |= self.dollar(parts)
+                is_dynamic |= self.dollar(parts, True)
             else:
                 parts.append(char)
                 self.skip_to(self.at + 1)
-        self.at += 1
+        self.close()
         return is_dynamic
 
-    def dollar(self, parts):
+    def dollar(self, parts, is_quoted):
         """$NAME, ${…}, $(…), `…`: kept as they are written, and read if they are commands."""
         text, begin = self.text, self.at
         if text[begin] == "`":
-            self.at += 1
-            self.substitution("`")
-        elif text.startswith("$((", begin):
-            end = text.find("))", begin)
-            self.skip_to(len(text) if end < 0 else end + 2)
+            self.backquoted(is_quoted)
+        elif text.startswith("$((", begin) and self.arithmetic_end(begin + 1) > 0:
+            self.inside(begin + 3, self.arithmetic_end(begin + 1))
         elif text.startswith("$(", begin):
             self.at += 2
-            self.substitution(")")
+            self.substitution()
         elif text.startswith("${", begin):
-            end = text.find("}", begin)
-            self.skip_to(len(text) if end < 0 else end + 1)
-        elif text.startswith("$'", begin):
-            end = text.find("'", begin + 2)
-            self.skip_to(len(text) if end < 0 else end + 1)
+            self.parameter(is_quoted)
+        elif text.startswith("$'", begin) and not is_quoted:
+            self.at += 2
+            while self.at < len(text) and text[self.at] != "'":
+                self.skip_to(self.at + (2 if text[self.at] == "\\" else 1))
+            self.close()
+        elif text.startswith('$"', begin) and not is_quoted:
+            self.at += 1
+            return self.quoted(parts)
         else:
-            match = re.compile(r"\$(\w+|[^\w\s])?").match(text, begin)
+            match = PARAMETER.match(text, begin)
             self.at = match.end()
         parts.append(text[begin:self.at])
         return True
 
-    def substitution(self, end):
-        """Up to where the bracket closes."""
-        begin, line, column, level = self.at, self.line, self.column(self.at), 1
-        quote = None
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char == "\\" and quote != "'":
+    def parameter(self, is_quoted):
+        """${…}: the bracket that closes it, past quotes and whatever is substituted in it."""
+        text = self.text
+        match = EXPANSION.match(text, self.at)
+        self.skip_to(match.end())
+        is_pattern = match[1] in ("#", "##", "%", "%%", "/", "//", "^", "^^", ",", ",,", "@")
+        while self.at < len(text) and text[self.at] != "}":
+            char = text[self.at]
+            if char == "\\":
                 self.skip_to(self.at + 2)
-                continue
-            if quote:
-                quote = None if char == quote else quote
-            elif char in "'\"":
-                quote = char
-            elif end == ")" and char == "(":
-                level += 1
-            elif char == end:
-                level -= 1
-                if level == 0:
-                    break
-            self.skip_to(self.at + 1)
-        self.inner.append((self.text[begin:self.at], line, column))
-        self.at += 1
+            elif char == '"':
+                self.quoted([])
+            elif char == "'" and (is_pattern or not is_quoted):
+                self.skip_past("'", self.at + 1)
+            elif char in "$`":
+                self.dollar([], is_quoted)
+            else:
+                self.skip_to(self.at + 1)
+        self.close()
+
+    def backquoted(self, is_quoted):
+        begin, line = self.at + 1, self.line
+        self.at = begin
+        while self.at < len(self.text) and self.text[self.at] != "`":
+            self.skip_to(self.at + (2 if self.text[self.at] == "\\" else 1))
+        code = re.sub(r'\\([$`\\"])' if is_quoted else r"\\([$`\\])", r"\1", self.text[begin:self.at])
+        self.nest(Reader(code, 0, line, 0, self.depth + 1))
+        self.close()
+
+    def substitution(self):
+        """Up to where the bracket closes."""
+        inner = Reader(self.text, self.at, self.line, self.start, self.depth + 1, ")")
+        self.nest(inner)
+        self.at, self.line, self.start = inner.at, inner.line, inner.start
+
+    def nest(self, inner):
+        self.inner.append(inner)
+        if inner.depth > DEPTH_MAX:
+            inner.at = len(inner.text)
+        else:
+            inner.read()
 
 
 def commands(words):
@@ -277,15 +416,14 @@ class Check:
     def say(self, rule, word, reason, command=None):
         self.report.say(rule, word.line, word.column, reason, command)
 
-    def script(self, text, line=1, column=1, depth=0):
-        if depth > DEPTH_MAX:
-            self.report.say("command-dynamic", line, column, "substitutions are nested too deeply")
+    def script(self, reader):
+        if reader.depth > DEPTH_MAX:
+            self.report.say("command-dynamic", reader.line, 1, "substitutions are nested too deeply")
             return
-        reader = Reader(text, line, column, depth).read()
-        self.functions.update(re.findall(r"(?m)(?:^|[;\s])(?:function\s+)?([\w:.-]+)\s*\(\s*\)", text))
-        self.functions.update(re.findall(r"(?m)\bfunction\s+([\w:.-]+)", text))
+        if reader.lost:
+            self.report.say("not-analysed", reader.lost, 1, "something begins here that does not end")
         is_fetching, case_depth = False, 0
-        for words, before in commands(reader.words):
+        for words, before in [] if reader.is_data else commands(reader.words):
             if before == "redirection":
                 self.redirection(*words)
                 continue
@@ -295,8 +433,8 @@ class Check:
             case_depth -= sum(word.text == "esac" for word in words)
             name = self.command(words, is_fetching, before, case_depth > 0)
             is_fetching |= name in ("curl", "wget", "nc")
-        for inner, inner_line, inner_column in reader.inner:
-            self.script(inner, inner_line, inner_column, depth + 1)
+        for inner in reader.inner:
+            self.script(inner)
 
     def redirection(self, operator, target):
         if operator.text.startswith((">", "&>")) and DEVICE.match(target.text):
@@ -375,7 +513,10 @@ def analyse(text, report):
         line = text.count("\n", 0, match.start()) + 1
         report.say("fork-bomb", line, match.start() - text.rfind("\n", 0, match.start()),
                    "a function that starts itself twice, without end")
-    Check(report).script(text)
+    check = Check(report)
+    check.functions.update(re.findall(r"(?m)(?:^|[;\s])(?:function\s+)?([\w:.-]+)\s*\(\s*\)", text))
+    check.functions.update(re.findall(r"(?m)\bfunction\s+([\w:.-]+)", text))
+    check.script(Reader(text).read())
     report.findings.sort(key=lambda item: (item["line"], item["column"]))
 
 

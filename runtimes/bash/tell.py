@@ -25,6 +25,8 @@ class Report:
             severity = "block"
         elif module is not None and module in self.policy.get("allow", ()):
             return
+        elif rule == "not-analysed" and (self.policy.get("block") or self.policy.get("block_imports")):
+            severity = "block"  # where something may be refused, nothing passes unseen
         if severity is None:
             return
         made = {"rule": rule, "severity": severity, "line": line, "column": column,

@@ -26,6 +26,7 @@ const RULES = {
 	'process-access': ['warn', 'block'],
 	'introspection': ['warn', 'block'],
 	'network': [null, 'block'],
+	'not-analysed': ['warn', 'block'],
 };
 
 /* What reaches outside of the interpreter, and how. */
@@ -49,6 +50,7 @@ const BEFORE_REGEX = new Set(['return', 'typeof', 'case', 'in', 'of', 'delete', 
 
 const WORD = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
 const NUMBER = /\d[\w.]*/y;
+const LINE_END = /[\n\r\u2028\u2029]/g;
 const ESCAPES = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v', 0: '\0' };
 
 /* What a string says, escapes resolved; what cannot be is left as it is. */
@@ -63,11 +65,76 @@ function plain(text) {
 	});
 }
 
+/* After these a bracket holds a condition, and a statement follows it. */
+const BEFORE_CONDITION = new Set(['if', 'while', 'for', 'with']);
+
+/* Cuts the text into tokens; the list's `isLost`: something begins in it that does not end. */
 function tokenize(text) {
 	const tokens = [];
-	const open = []; /* brackets, and templates that go on when theirs closes */
+	const open = []; /* brackets and what they mean, and templates that go on when theirs closes */
 	let at = 0;
+	let closed = null; /* what the last bracket that closed was */
 	const push = (kind, value, from) => tokens.push({ kind, value, at: from });
+
+	/* A brace where a statement can begin is a block; one where a value is due is that value. */
+	function isBlock() {
+		const last = tokens[tokens.length - 1];
+		if (!last)
+			return true;
+		if (last.kind === 'word')
+			return ['else', 'do', 'try', 'finally'].includes(last.value) || isName(tokens.length - 1);
+		if (last.kind !== 'mark')
+			return false;
+		if (last.value === ')')
+			return closed !== 'value-call' && !isExpressionHead();
+		return [';', '{', '}'].includes(last.value) && !(last.value === '}' && closed === 'value') ||
+			last.value === ':' && !isInValue();
+	}
+
+	/* class A { and class A extends B { */
+	function isName(i) {
+		for (let j = i; j >= 0 && j > i - 8 && tokens[j].kind !== 'string'; j--) {
+			if (tokens[j].value === 'class')
+				return startsStatement(j);
+			if (tokens[j].kind === 'mark' && tokens[j].value !== '.')
+				return false;
+		}
+		return false;
+	}
+
+	/* The word at i is where a statement begins: before it nothing that wants a value. */
+	function startsStatement(i) {
+		const before = tokens[i - 1];
+		if (before?.kind === 'word' && (before.value === 'async' || before.value === 'export' || before.value === 'default'))
+			return startsStatement(i - 1);
+		return !before || before.kind === 'mark' && [';', '{', '}', ')'].includes(before.value) ||
+			before.kind !== 'mark' && !BEFORE_REGEX.has(before.value) ||
+			before.kind === 'word' && ['else', 'do'].includes(before.value);
+	}
+
+	/* f = function (a) { and (a) { after a method's name are bodies; the first of them is a value's. */
+	function isExpressionHead() {
+		let i = tokens.length - 1;
+		for (let level = 0; i >= 0; i--) {
+			if (tokens[i].kind !== 'mark')
+				continue;
+			level += (tokens[i].value === ')') - (tokens[i].value === '(');
+			if (level === 0)
+				break;
+		}
+		let j = i - 1;
+		if (tokens[j]?.kind === 'mark' && tokens[j].value === '*')
+			j--;
+		if (tokens[j]?.kind === 'word' && tokens[j].value !== 'function' && tokens[j - 1]?.value === 'function')
+			j--;
+		else if (tokens[j - 1]?.value === '*' && tokens[j - 2]?.value === 'function')
+			j -= 2;
+		return tokens[j]?.value === 'function' && !startsStatement(j);
+	}
+
+	function isInValue() {
+		return open[open.length - 1] === 'value' || tokens.some((token, i) => i > tokens.length - 12 && token.value === '?');
+	}
 
 	function string(quote) {
 		const from = at++;
@@ -98,8 +165,46 @@ function tokenize(text) {
 		if (!last)
 			return true;
 		if (last.kind === 'word')
-			return BEFORE_REGEX.has(last.value);
-		return last.kind === 'mark' && !')]}'.includes(last.value);
+			return BEFORE_REGEX.has(last.value) && tokens[tokens.length - 2]?.value !== '.';
+		if (last.kind !== 'mark' || last.value === ']')
+			return false;
+		if (last.value === ')')
+			return closed === 'condition';
+		if (last.value === '}')
+			return closed === 'block';
+		const isTwice = tokens[tokens.length - 2]?.value === last.value && tokens[tokens.length - 2].at === last.at - 1;
+		return !(isTwice && '+-'.includes(last.value) && hasValueBefore(tokens.length - 3));
+	}
+
+	/* a++ / b */
+	function hasValueBefore(i) {
+		const token = tokens[i];
+		return token && (token.kind !== 'mark' || ')]}'.includes(token.value)) && !BEFORE_REGEX.has(token.value);
+	}
+
+	function bracket(char) {
+		const last = tokens[tokens.length - 1];
+		if (char === '(')
+			open.push(last?.kind === 'word' && BEFORE_CONDITION.has(last.value) &&
+				tokens[tokens.length - 2]?.value !== '.' ? 'condition' : 'value');
+		else if (char === '{')
+			open.push(isBlock() ? 'block' : 'value');
+		else if (char === '[')
+			open.push('value');
+		else
+			closed = open.pop() ?? null;
+	}
+
+	/* <!-- and, where a line begins, --> are comments in scripts. */
+	function isHtmlComment() {
+		if (text.startsWith('<!--', at))
+			return true;
+		return text.startsWith('-->', at) && /(^|[\n\r\u2028\u2029])(\s|\/\*[^]*?\*\/)*$/.test(text.slice(Math.max(0, at - 2000), at));
+	}
+
+	function skipLine() {
+		LINE_END.lastIndex = at;
+		at = LINE_END.exec(text)?.index ?? text.length;
 	}
 
 	function regex() {
@@ -120,11 +225,11 @@ function tokenize(text) {
 		at = (text.indexOf('\n') + 1) || text.length;
 	while (at < text.length) {
 		const char = text[at];
-		if (char === '/' && text[at + 1] === '/') {
-			const end = text.indexOf('\n', at);
-			at = end < 0 ? text.length : end;
+		if (char === '/' && text[at + 1] === '/' || '<-'.includes(char) && isHtmlComment()) {
+			skipLine();
 		} else if (char === '/' && text[at + 1] === '*') {
 			const end = text.indexOf('*/', at + 2);
+			tokens.isLost ||= end < 0;
 			at = end < 0 ? text.length : end + 2;
 		} else if (char === '"' || char === "'") {
 			string(char);
@@ -164,15 +269,14 @@ function tokenize(text) {
 				at += number[0].length;
 			} else {
 				const mark = text.startsWith('?.', at) ? '.' : char;
-				if (mark === '{')
-					open.push('{');
-				else if (mark === '}')
-					open.pop();
+				if ('()[]{}'.includes(mark))
+					bracket(mark);
 				push('mark', mark, at);
 				at += text.startsWith('?.', at) ? 2 : 1;
 			}
 		}
 	}
+	tokens.isLost ||= open.length > 0 || at > text.length;
 	return tokens;
 }
 
@@ -209,6 +313,8 @@ class Check {
 		let severity = RULES[rule][this.isStrict ? 1 : 0];
 		if (rule === 'import-dangerous' && this.policy.block_imports)
 			severity = 'block';
+		if (rule === 'not-analysed' && (this.policy.block_imports || this.policy.block?.length))
+			severity = 'block'; /* where something may be refused, nothing passes unseen */
 		if (!severity || this.noted[severity]++ >= NOTED_MAX)
 			return; /* of each: what is grave must not drown in what is not */
 		const [line, column] = this.place(token.at);
@@ -236,6 +342,8 @@ class Check {
 
 	run() {
 		const { tokens } = this;
+		if (tokens.isLost)
+			this.say('not-analysed', { at: 0 }, 'something begins in it that does not end');
 		for (let i = 0; i < tokens.length; i++) {
 			const token = tokens[i];
 			if (token.kind === 'word')

@@ -23,6 +23,7 @@ TOKEN = re.compile(r"""
   | (?P<text>'(?:[^']|'')*(?:'|\Z)) | (?P<name>"(?:[^"]|"")*(?:"|\Z) | `[^`]*(?:`|\Z) | \[[^\]]*(?:\]|\Z))
   | (?P<word>[^\W\d][\w$]*) | (?P<number>\d[\w.]*) | (?P<end>;) | (?P<mark>.)
 """, re.X | re.S)
+DOT = re.compile(r"\.([A-Za-z]+)[^\n]*")
 OUTSIDE_CALLS = {"load_extension": "loads a library into the database",
                  "readfile": "reads a file", "writefile": "writes a file", "edit": "starts an editor",
                  "fts3_tokenizer": "takes an address of memory"}
@@ -42,42 +43,47 @@ PRAGMAS = {"writable_schema": "lets the schema be overwritten", "trusted_schema"
 class Statement:
     def __init__(self):
         self.words = []  # (upper case, line, column), marks among them
-        self.is_trigger = False
-        self.depth = 0  # BEGIN … END of a trigger, CASE … END in it
 
 
-def dot_lines(text):
-    """Commands of the shell: (name, line, arguments); they stand where a statement could begin."""
-    for number, line in enumerate(text.split("\n"), 1):
-        match = re.match(r"\.([A-Za-z]+)\s*(.*)", line)
+# How SQLite tells that a statement ends (sqlite3_complete): a trigger's ends with `; END ;`.
+KINDS = {"EXPLAIN": 2, "CREATE": 3, "TEMP": 4, "TEMPORARY": 4, "TRIGGER": 5, "END": 6}
+SEMICOLON, OTHER = 0, 1
+START, NORMAL, EXPLAIN, CREATE, TRIGGER, ENDED, CLOSED = range(7)
+STATES = {  # on a semicolon, another word, EXPLAIN, CREATE, TEMP, TRIGGER, END
+    START: (START, NORMAL, EXPLAIN, CREATE, NORMAL, NORMAL, NORMAL),
+    NORMAL: (START,) + (NORMAL,) * 6,
+    EXPLAIN: (START, EXPLAIN, NORMAL, CREATE, NORMAL, NORMAL, NORMAL),
+    CREATE: (START, NORMAL, NORMAL, NORMAL, CREATE, TRIGGER, NORMAL),
+    TRIGGER: (ENDED,) + (TRIGGER,) * 6,
+    ENDED: (ENDED,) + (TRIGGER,) * 5 + (CLOSED,),
+    CLOSED: (START,) + (TRIGGER,) * 6,
+}
+
+
+def statements(text, dots):
+    """The statements; adds the commands of the shell, which stand where a statement could begin:
+    (name, line)."""
+    current, state, line, start, at = Statement(), START, 1, 0, 0
+    while at < len(text):
+        match = DOT.match(text, at) if at == start and not current.words else None
         if match:
-            yield match[1].lower(), number, match[2]
-
-
-def statements(text):
-    current, line, start = Statement(), 1, 0
-    for match in TOKEN.finditer(text):
+            dots.append((match[1].lower(), line))
+        match = match or TOKEN.match(text, at)
         kind, value = match.lastgroup, match[0]
-        column = match.start() - start + 1
-        if kind == "end" and current.depth == 0:
+        if kind == "end" or kind in ("word", "mark", "name", "text", "number"):
+            word = value.upper() if kind == "word" else value
+            state = STATES[state][SEMICOLON if kind == "end" else KINDS.get(word, OTHER)]
+            if kind != "end":
+                current.words.append(("''" if kind == "text" else word, line, at - start + 1))
+        if state == START and kind == "end":
             if current.words:
                 yield current
             current = Statement()
-        elif kind == "word":
-            word = value.upper()
-            if word == "TRIGGER" and 0 < len(current.words) < 3:  # CREATE TEMP TRIGGER
-                current.is_trigger = current.words[0][0] == "CREATE"
-            if current.is_trigger and word in ("BEGIN", "CASE"):
-                current.depth += 1
-            elif current.is_trigger and word == "END" and current.depth:
-                current.depth -= 1
-            current.words.append((word, line, column))
-        elif kind in ("mark", "name", "text", "number"):
-            current.words.append((value if kind != "text" else "''", line, column))
         breaks = value.count("\n")
         if breaks:
             line += breaks
-            start = match.start() + value.rfind("\n") + 1
+            start = at + value.rfind("\n") + 1
+        at = match.end()
     if current.words:
         yield current
 
@@ -132,13 +138,13 @@ def judge(statement, report):
 
 
 def analyse(text, report):
-    for name, line, _arguments in dot_lines(text):
+    dots = []
+    for statement in statements(text, dots):
+        judge(statement, report)
+    for name, line in dots:
         full = next((dot for dot in OUTSIDE_DOTS if len(name) > 1 and dot.startswith(name)), None)
         if full and OUTSIDE_DOTS[full]:
             report.say("outside", line, 1, ".%s %s" % (full, OUTSIDE_DOTS[full]))
-    without_dots = re.sub(r"(?m)^\.[A-Za-z][^\n]*", "", text)
-    for statement in statements(without_dots):
-        judge(statement, report)
     report.findings.sort(key=lambda item: (item["line"], item["column"]))
 
 
