@@ -339,6 +339,12 @@ $(addprefix $(BUILD)/tests/unit/test_keeper_,lend pool): | $(BUILD)/tests/hotcel
 
 $(BUILD)/tests/unit/test_access_%: LDLIBS += -lsqlite3
 
+# The library's own files are in none of the programs.
+unit_lib := $(filter $(BUILD)/tests/unit/test_lib_%,$(unit_tests))
+$(unit_lib): $(call obj,$(library_src))
+$(unit_lib): LDLIBS += $(lib) -ljson-c -lfyaml
+$(BUILD)/obj/src/lib/%.o $(BUILD)/obj/tests/unit/test_lib_%.o: CPPFLAGS_ALL += -Iinclude
+
 $(unit_tests): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call obj,$(unit_help)) $(parts) $(lib)
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -38,6 +38,24 @@ def symbols(_person):
     equal(seen("-g", os.path.join(BUILD, "libhotcell.a")), declared(), "symbols of the archive")
 
 
+# What could print or end a process. _exit is for children that a run makes, abort for memory that is
+# over.
+LOUD = set("""exit _exit _Exit quick_exit abort printf vprintf puts putchar perror fputs fputc putc fwrite fprintf
+vfprintf dprintf vdprintf err errx warn warnx error psignal syslog vsyslog stdout stderr __assert_fail __printf_chk
+__fprintf_chk __vfprintf_chk __dprintf_chk __vdprintf_chk""".split())
+
+
+@claim("the library never prints and never exits: it knows no function that does", ROOT)
+def quiet(_person):
+    if is_sanitized():
+        raise Skip("a sanitizer adds its own")
+    out = subprocess.run(["nm", "-D", "--undefined-only", os.path.join(BUILD, "libhotcell.so.0")],
+                         capture_output=True, text=True, check=True).stdout
+    needed = {line.split()[-1].split("@")[0] for line in out.splitlines()}
+    check("strlen" in needed, "nothing is known of what it needs:", needed)
+    equal(needed & LOUD, {"_exit", "abort"}, "functions it needs")
+
+
 @claim("a run in somebody else's program: output, result, limits, a file, a program of the cell")
 def runs(person):
     told = people.library(person, "run", {**SPEC, "code": "import sys\nprint(sys.argv[1:])",
@@ -84,6 +102,12 @@ def heeds_settings(person):
     told = people.library(person, "analyzed", {"code": "import os"},
                           env={"SANDBOX_BLOCK_DANGEROUS_IMPORTS": "true"})
     equal(told["verdict"], "block", "verdict")
+
+
+@claim("a program that forks goes on in both, and no child of a run is left for it to wait for")
+def forks(person):
+    told = people.library(person, "run_in_children", {**SPEC, "code": "print(1)"})
+    equal(told, ["1\n", "1\n", 7, "1\n", "no child is left"], "runs before, beside and after a fork")
 
 
 @claim("one spec serves many threads at once, each with a cell of its own")
