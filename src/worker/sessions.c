@@ -184,16 +184,9 @@ static int read_turn(
 		return err_set(err, ERR_INVALID, "session: is missing");
 	if (order_is_cancelled(order))
 		return err_set(err, ERR_INTERRUPTED, "interrupted before it began");
-<<<<<<< HEAD
 	TRY(order_configure(order, spec, err));
 	spec->traceparent = take_ptr(&asked->spec.traceparent);
 	return 0;
-||||||| parent of 8a1b9df (server: the interface described from its tables; traces reach turns)
-	return order_configure(order, spec, err);
-=======
-	spec->traceparent = take_ptr(&asked->spec.traceparent);
-	return order_configure(order, spec, err);
->>>>>>> 8a1b9df (server: the interface described from its tables; traces reach turns)
 }
 
 int do_turn(const struct order *order)
