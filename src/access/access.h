@@ -51,6 +51,7 @@ enum token_limit {
 	TOKEN_RATE,            /* requests a minute */
 	TOKEN_MEMORY,          /* bytes that a single execution may ask for */
 	TOKEN_CPU,             /* seconds of CPU time a day, which begins at midnight UTC */
+	TOKEN_SESSIONS,        /* sessions at once */
 	TOKEN_LIMIT_COUNT,
 };
 

@@ -22,6 +22,7 @@ const struct token_limit_row token_limit_rows[TOKEN_LIMIT_COUNT] = {
 	[TOKEN_RATE]        = { "rate",        "N",    "most requests a minute",                    1, 1000000 },
 	[TOKEN_MEMORY]      = { "memory",      "SIZE", "most memory of a single execution",         4 << 20, INT64_MAX },
 	[TOKEN_CPU]         = { "cpu",         "SEC",  "most seconds of CPU time a day (UTC)",      1, 1000000000 },
+	[TOKEN_SESSIONS]    = { "sessions",    "N",    "most sessions at once",                     1, 100000 },
 };
 /* clang-format on */
 

@@ -37,7 +37,7 @@ static const char form[] =
 	" id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE,"
 	" scopes INTEGER NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,"
 	" revoked INTEGER NOT NULL, concurrency INTEGER NOT NULL, rate INTEGER NOT NULL,"
-	" memory INTEGER NOT NULL, cpu INTEGER NOT NULL) STRICT;"
+	" memory INTEGER NOT NULL, cpu INTEGER NOT NULL, sessions INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE IF NOT EXISTS spending ("
 	" name TEXT NOT NULL, day INTEGER NOT NULL, cpu_us INTEGER NOT NULL,"
 	" PRIMARY KEY (name, day)) STRICT, WITHOUT ROWID;"
@@ -241,7 +241,7 @@ int ledger_look(struct stat *ret_st)
 /* ---- tokens ------------------------------------------------------------------------------------
  */
 
-#define COLUMNS "hash, scopes, expires, revoked, concurrency, rate, memory, cpu"
+#define COLUMNS "hash, scopes, expires, revoked, concurrency, rate, memory, cpu, sessions"
 
 /* From the second parameter on: the columns above. */
 static void bind_token(sqlite3_stmt *statement, const struct token *token)
@@ -337,11 +337,11 @@ int ledger_add(struct ledger *ledger, const struct token *token, struct err *err
 	TRY(check_new(ledger, token->name, err));
 	if (prepare(ledger,
 		    "INSERT INTO tokens (name, " COLUMNS ", created)"
-		    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+		    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 		    &statement) < 0)
 		return refuse(ledger, "keep the token", err);
 	bind_token(statement, token);
-	(void)sqlite3_bind_int64(statement, 10, token->created);
+	(void)sqlite3_bind_int64(statement, 11, token->created);
 	if (sqlite3_step(statement) != SQLITE_DONE)
 		return refuse(ledger, "keep the token", err);
 	return 0;
@@ -351,7 +351,7 @@ int ledger_change(struct ledger *ledger, const struct token *token, struct err *
 {
 	auto_statement sqlite3_stmt *statement = NULL;
 	if (prepare(ledger,
-		    "UPDATE tokens SET (" COLUMNS ") = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+		    "UPDATE tokens SET (" COLUMNS ") = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 		    " WHERE name = ?1",
 		    &statement) < 0)
 		return refuse(ledger, "change the token", err);

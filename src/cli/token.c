@@ -34,6 +34,9 @@ static const struct cli_option options[] = {
 	{ .flag = "cpu",
 		.metavar = "SEC",
 		.help = "new, limits: most seconds of CPU time a day (UTC), or none [none]" },
+	{ .flag = "sessions",
+		.metavar = "N",
+		.help = "new, limits: most sessions at once, or none [none]" },
 	{ .flag = "json", .help = "print JSON" },
 	CLI_CONFIG_OPTIONS,
 };
@@ -357,17 +360,17 @@ static int show_limits(struct ledger *ledger, struct asked *asked, struct err *e
 		print_tokens_json(tokens, count);
 		return 0;
 	}
-	(void)printf("%-20s %12s %12s %12s %12s %12s\n", "NAME", "CONCURRENCY", "RATE/MIN",
-		"MEMORY", "CPU S/DAY", "USED TODAY");
+	(void)printf("%-20s %11s %9s %9s %9s %9s %11s\n", "NAME", "CONCURRENCY", "RATE/MIN",
+		"MEMORY", "CPU S/DAY", "SESSIONS", "CPU S TODAY");
 	for (size_t i = 0; i < count; i++) {
 		(void)printf("%-20s", tokens[i].name);
 		for (int at = 0; at < TOKEN_LIMIT_COUNT; at++) {
 			char text[32];
 			token_limit_format(
 				(enum token_limit)at, tokens[i].limits[at], text, sizeof(text));
-			(void)printf(" %12s", text);
+			(void)printf(" %*s", at == TOKEN_CONCURRENCY ? 11 : 9, text);
 		}
-		(void)printf(" %12.3f\n", (double)tokens[i].cpu_us / 1e6);
+		(void)printf(" %11.3f\n", (double)tokens[i].cpu_us / 1e6);
 	}
 	return 0;
 }

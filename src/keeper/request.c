@@ -75,6 +75,7 @@ static const struct part {
 	{ "lifetime",  PART_NUMBER,   AT(lifetime_s),      SESSION_SECONDS_MAX },
 	{ "undo",      PART_NUMBER,   AT(undo),            SESSION_UNDO_MAX },
 	{ "after",     PART_NUMBER,   AT(after),           INT64_MAX },
+	{ "most",      PART_NUMBER,   AT(most),            INT64_MAX },
 	{ "all",       PART_BOOL,     AT(is_all),          0 },
 	{ "wait",      PART_BOOL,     AT(waits),           0 },
 	{ "force",     PART_BOOL,     AT(is_forced),       0 },

@@ -65,7 +65,8 @@ struct session_request {
 	int64_t idle_s, lifetime_s, undo;
 	int64_t after;                        /* of a list: where the page before ended */
 	char checked[SESSION_NAME_BYTES + 1]; /* of a turn: for which session that was done */
-	bool is_all;                          /* of a list: of every tenant, where our user asks */
+	int64_t most; /* of something new: sessions that the tenant may have; 0: no bound */
+	bool is_all;  /* of a list: of every tenant, where our user asks */
 	bool waits, is_forced, wants_workspace, is_question;
 	bool is_owned;    /* a new session ends with the connection that it was asked for over */
 	bool is_told;     /* of a new session: its runner hears what the guard goes by */

@@ -181,6 +181,15 @@ static void kill_session(struct caller *caller, struct session *session)
 /* ---- verbs that are errands
  * ----------------------------------------------------------------------- */
 
+static size_t count_of(const struct sessions *sessions, const char *tenant)
+{
+	size_t count = 0;
+	for (const struct session *session = next_of(sessions->first, tenant); session;
+		session = next_of(session->next, tenant))
+		count++;
+	return count;
+}
+
 static int make_name(struct sessions *sessions, const struct session_request *request, char *name,
 	struct err *err)
 {
@@ -190,6 +199,11 @@ static int make_name(struct sessions *sessions, const struct session_request *re
 			"there are %zu sessions already, as many as this daemon holds; end some "
 			"with hotcell session kill, or serve with a higher --sessions",
 			sessions->count);
+	if (request->most > 0 && count_of(sessions, request->tenant) >= (size_t)request->most)
+		return err_set(err, ERR_LIMIT,
+			"the token '%s' may have %lld sessions at once, and has them; end one "
+			"first",
+			request->tenant, (long long)request->most);
 	if (wanted[0] && session_find(sessions, request->tenant, wanted))
 		return err_set(err, ERR_INVALID,
 			"there is a session '%s' already; take another name, or end it with "

@@ -325,6 +325,7 @@ void access_bound(const struct tenant *tenant, struct work_wish *wish)
 		return;
 	int64_t left_us = holder_cpu_left(tenant->holder, time(NULL));
 	wish->memory_most = tenant->holder->token.limits[TOKEN_MEMORY];
+	wish->sessions_most = tenant->holder->token.limits[TOKEN_SESSIONS];
 	wish->cpu_most_ms = left_us < INT64_MAX ? left_us / 1000 + 1 : 0;
 }
 

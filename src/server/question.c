@@ -100,6 +100,9 @@ void question_ask(struct request *request, struct json_object *json, question_he
 	struct err err = { 0 };
 	if (request->tenant.name[0])
 		json_put(own, "tenant", json_new_string(request->tenant.name));
+	const struct holder *holder = request->tenant.holder;
+	if (holder && holder->token.limits[TOKEN_SESSIONS] > 0)
+		json_put(own, "most", json_object_new_int64(holder->token.limits[TOKEN_SESSIONS]));
 	auto_free char *text = json_print(own, false);
 	if (ask(request, LOAN_SESSION, text, hear, &err) < 0)
 		hear(request, NULL, -1, &err);

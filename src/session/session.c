@@ -233,6 +233,8 @@ static struct json_object *write_request(const struct spec *spec,
 	json_put(json, "verb", json_new_string("new"));
 	if (wish->tenant)
 		json_put(json, "tenant", json_new_string(wish->tenant));
+	if (wish->most > 0)
+		json_put(json, "most", json_object_new_int64(wish->most));
 	json_put(json, "name", json_new_string(wish->name));
 	json_put(json, "policy", json_new_string(session->policy));
 	json_put(json, "language", json_new_string(session->language));

@@ -33,6 +33,7 @@ bool session_is_name(const char *name);
 /* What a session is to be, besides what its spec says. */
 struct session_wish {
 	const char *tenant; /* whose it is to be; NULL: our user's own */
+	int64_t most;       /* sessions that the tenant may have; 0: no bound */
 	const char *name;   /* NULL: it gets an id, which is its name */
 	int64_t idle_s;     /* 0: SESSION_IDLE_S */
 	int64_t lifetime_s; /* 0: SESSION_LIFETIME_S */

@@ -19,10 +19,10 @@ struct work_head {
 	uint64_t number;
 	uint32_t kind;
 	uint32_t len;
-	int64_t memory_most, cpu_most_ms; /* 0: no bound */
-	char tenant[WORKER_NAME_MAX + 1]; /* empty: the owner's own */
-	char token[WORKER_NAME_MAX + 1];  /* empty: none */
-	char place[WORKER_PLACE_MAX + 1]; /* empty: none */
+	int64_t memory_most, cpu_most_ms, sessions_most; /* 0: no bound */
+	char tenant[WORKER_NAME_MAX + 1];                /* empty: the owner's own */
+	char token[WORKER_NAME_MAX + 1];                 /* empty: none */
+	char place[WORKER_PLACE_MAX + 1];                /* empty: none */
 };
 
 /* Not one of enum work_kind: what the code asked for, in the job of this number. */

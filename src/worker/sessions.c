@@ -25,6 +25,7 @@ static int make(const struct order *order, struct json_object **ret_answer, stru
 	if (r == 0)
 		r = order_configure(order, &asked.spec, err);
 	const struct session_wish wish = { .tenant = order_tenant(order),
+		.most = order->head.sessions_most,
 		.name = asked.name,
 		.idle_s = asked.idle_s,
 		.lifetime_s = asked.lifetime_s,
@@ -36,12 +37,15 @@ static int make(const struct order *order, struct json_object **ret_answer, stru
 	return r;
 }
 
-/* Whose session it is, is never what the job's text says. */
-static void set_tenant(struct json_object *request, const char *tenant)
+/* Whose session it is, and how many they may have, is never what the job's text says. */
+static void set_tenant(struct json_object *request, const struct order *order)
 {
 	json_object_object_del(request, "tenant");
-	if (tenant)
-		json_put(request, "tenant", json_new_string(tenant));
+	json_object_object_del(request, "most");
+	if (order_tenant(order))
+		json_put(request, "tenant", json_new_string(order_tenant(order)));
+	if (order->head.sessions_most > 0)
+		json_put(request, "most", json_object_new_int64(order->head.sessions_most));
 }
 
 static int ask(const struct order *order, struct json_object **ret_answer, struct err *err)
@@ -60,7 +64,7 @@ static int ask(const struct order *order, struct json_object **ret_answer, struc
 	const char *path = json_object_get_string(json_object_object_get(request, "path"));
 	if (verb && session && path && strcmp(verb, "read") == 0)
 		return read_session_file(order_tenant(order), session, path, ret_answer, err);
-	set_tenant(request, order_tenant(order));
+	set_tenant(request, order);
 	return session_ask(request, ret_answer, err);
 }
 

@@ -65,11 +65,12 @@ struct work_wish {
 	enum work_kind kind;
 	const char *text; /* JSON */
 	size_t len;
-	const char *tenant;  /* whose it is; NULL: the owner's own */
-	const char *token;   /* the name of the token it was asked with; NULL: none */
-	int64_t memory_most; /* bytes that it may have at most; 0: no bound */
-	int64_t cpu_most_ms; /* the same of CPU time */
-	const char *place;   /* where its text stands, "line 7", for words about it; NULL: none */
+	const char *tenant;    /* whose it is; NULL: the owner's own */
+	const char *token;     /* the name of the token it was asked with; NULL: none */
+	int64_t memory_most;   /* bytes that it may have at most; 0: no bound */
+	int64_t cpu_most_ms;   /* the same of CPU time */
+	int64_t sessions_most; /* the same of sessions at once */
+	const char *place;     /* where its text stands, "line 7", for words about it; NULL: none */
 };
 
 /* What the text of a job says: fields of a spec, as far as its kind takes them, and some besides.

@@ -436,7 +436,8 @@ static int fill_head(struct work_head *head, const struct work_wish *wish, struc
 	*head = (struct work_head){ .kind = wish->kind,
 		.len = (uint32_t)wish->len,
 		.memory_most = wish->memory_most,
-		.cpu_most_ms = wish->cpu_most_ms };
+		.cpu_most_ms = wish->cpu_most_ms,
+		.sessions_most = wish->sessions_most };
 	(void)snprintf(head->place, sizeof(head->place), "%s", wish->place ? wish->place : "");
 	TRY(copy_name("tenant", wish->tenant, head->tenant, err));
 	return copy_name("token", wish->token, head->token, err);

@@ -89,8 +89,8 @@ def command(person):
     listed = json.loads(person.call("token", "list", "--json", **state).ok().out)
     equal([(t["name"], t["status"], t["scopes"]) for t in listed],
           [("ci", "valid", ["execute"])], "the list")
-    equal(listed[0]["limits"], {"concurrency": None, "rate": 60, "memory": 1 << 30, "cpu": None},
-          "limits")
+    equal(listed[0]["limits"], {"concurrency": None, "rate": 60, "memory": 1 << 30, "cpu": None,
+                                "sessions": None}, "limits")
     person.call("token", "limits", "ci", "--rate", "none", "--cpu", "9", **state).ok()
     contains(person.call("token", "limits", **state).ok().out, " 9 ", "limits for a person")
     again = json.loads(person.call("token", "rotate", "ci", "--json", **state).ok().out)
@@ -312,6 +312,20 @@ def limits(person):
         equal((status, json.loads(text)["limits"]["memory"]), (201, 64 << 20), "of a session")
         equal(served.as_("ci", "POST", "/v1/sessions", {"memory": "1G"})[0], 403, "of another")
         served.as_("ci", "DELETE", "/v1/sessions/s")
+
+        served.limit("ci", "--sessions", "1")
+        equal(served.as_("ci", "POST", "/v1/sessions", {"name": "a"})[0], 201, "a session")
+        for path, body in (("/v1/sessions", {"name": "b"}), ("/v1/sessions/a/fork", {"name": "b"})):
+            status, text = served.as_("ci", "POST", path, body)
+            equal((status, error_of(text)["code"]), (409, "limit"), f"another: {path}")
+            contains(error_of(text)["message"], "1 sessions at once", "message")
+        served.token("many")
+        equal(served.as_("many", "POST", "/v1/sessions", {"name": "a"})[0], 201, "somebody else's")
+        served.as_("many", "DELETE", "/v1/sessions/a")
+        served.limit("ci", "--sessions", "2")
+        equal(served.as_("ci", "POST", "/v1/sessions/a/fork", {"name": "b"})[0], 201, "a branch")
+        for name in ("a", "b"):
+            served.as_("ci", "DELETE", f"/v1/sessions/{name}")
 
         served.limit("ci", "--memory", "none", "--rate", "3")
         for _ in range(3):

@@ -41,6 +41,7 @@ TEST(what_is_kept_is_found_again_by_the_next_who_opens_it)
 	token.expires = 99;
 	token.limits[TOKEN_RATE] = 60;
 	token.limits[TOKEN_MEMORY] = INT64_MAX;
+	token.limits[TOKEN_SESSIONS] = 5;
 	ASSERT_OK(ledger_add(ledger, &token, &err));
 	ledger_close(ledger);
 	ASSERT_OK(ledger_open(false, 0, &ledger, &err));
@@ -53,6 +54,7 @@ TEST(what_is_kept_is_found_again_by_the_next_who_opens_it)
 	ASSERT_EQ(found.limits[TOKEN_RATE], 60);
 	ASSERT_EQ(found.limits[TOKEN_MEMORY], INT64_MAX);
 	ASSERT_EQ(found.limits[TOKEN_CPU], 0);
+	ASSERT_EQ(found.limits[TOKEN_SESSIONS], 5);
 	ASSERT_FAIL(ledger_find(ledger, "c", &found, &err), ERR_MISSING);
 	ledger_close(ledger);
 }
