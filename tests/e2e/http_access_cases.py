@@ -572,3 +572,41 @@ def bad_certificates(person):
         contains(person.call(*listen, *options).exits(125).err, words, f"stderr of {options}")
     ran = person.call("serve", "--socket", person.path("d.sock"), "--tls-cert", cert, "--tls-key", key)
     contains(ran.exits(125).err, "--listen", "stderr without a port")
+
+
+# ---- MCP ---------------------------------------------------------------------------------------
+
+
+def call_tool(served, who, tool, **arguments):
+    """The result of one tool, as a client of the legacy line asks for it."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+               "params": {"name": tool, "arguments": arguments}}
+    status, text = served.as_(who, "POST", "/mcp", message, Content_Type="application/json",
+                              Accept="application/json, text/event-stream",
+                              MCP_Protocol_Version="2025-11-25")
+    equal(status, 200, f"status of {tool} as {who}: {text[:300]}")
+    found = [line[6:] for line in text.splitlines() if line.startswith("data: ")] or [text]
+    return json.loads(found[-1])["result"]
+
+
+@claim("access: over MCP each tool needs its scope, counts, and is of its tenant")
+def mcp(person):
+    with Guarded(person) as served:
+        served.token("runs", "--scope", "execute")
+        served.token("one")
+        served.token("two")
+        result = call_tool(served, "runs", "run_code", code="print(6 * 7)")
+        equal((result.get("isError", False), result["structuredContent"]["stdout"]), (False, "42\n"), "a run")
+        result = call_tool(served, "runs", "session_list")
+        check(result["isError"] and "scope 'sessions'" in str(result), "without the scope", result)
+        call_tool(served, "one", "session_new", name="mine")
+        check("mine" in str(call_tool(served, "one", "session_list")), "its own")
+        lacks(str(call_tool(served, "two", "session_list")), "mine", "the other's list")
+        result = call_tool(served, "two", "session_exec", session="mine", code="1")
+        check(result["isError"] and "no session 'mine'" in str(result), "the other's", result)
+        call_tool(served, "one", "session_kill", session="mine")
+        served.limit("runs", "--cpu", "1")
+        call_tool(served, "runs", "run_code", code="while True: pass")
+        result = call_tool(served, "runs", "run_code", code="print(1)")
+        check(result["isError"] and "CPU time" in str(result), "past its CPU time", result)
+        equal(served.ask("POST", "/mcp", "{}")[0], 401, "without a token")
