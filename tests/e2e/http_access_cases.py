@@ -12,7 +12,7 @@ import ssl
 import subprocess
 
 from daemon import Daemon
-from http_cases import Served, error_of, free_port
+from served import Served, error_of, free_port
 from suite import (HUNG_AFTER, Skip, check, claim, contains, equal, lacks, parse_result, read,
                    wait_until)
 
