@@ -140,7 +140,7 @@ void porter_close(struct porter *porter); /* what was used and is not written ye
  * moment, and nobody can be told from anybody. */
 int porter_refresh(struct porter *porter, struct err *err);
 
-/* Whether there is a token, be it revoked: then nobody comes in over a network without one. */
+/* Whether there is or was a token, be it revoked: then nobody comes in over a network without. */
 bool porter_has_tokens(const struct porter *porter);
 
 /* Whether there is one that lets somebody in now. */

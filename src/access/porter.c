@@ -92,13 +92,15 @@ static int read_tokens(struct porter *porter, struct err *err)
 	return 0;
 }
 
-/* The file that is there may be another one than we opened. */
+/* The file that is there may be another one than we opened. What cannot be looked at is not taken
+ * for nothing: opening it says what is in the way. */
 static bool is_other(const struct porter *porter)
 {
 	struct stat now;
 	struct stat opened;
-	if (ledger_look(&now) < 0)
-		return porter->ledger != NULL;
+	int r = ledger_look(&now);
+	if (r < 0)
+		return r != -ENOENT || porter->ledger;
 	if (!porter->ledger)
 		return true;
 	ledger_stat(porter->ledger, &opened);
@@ -142,12 +144,10 @@ int porter_refresh(struct porter *porter, struct err *err)
 /* ---- who asks ----------------------------------------------------------------------------------
  */
 
+/* One that was there once stays: a door that was shut does not open because a disk is gone. */
 bool porter_has_tokens(const struct porter *porter)
 {
-	for (const struct holder *holder = porter->holders; holder; holder = holder->next)
-		if (holder->is_known)
-			return true;
-	return false;
+	return porter->holders != NULL;
 }
 
 static const char *why_invalid(const struct holder *holder, int64_t now_s)

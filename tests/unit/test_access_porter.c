@@ -98,7 +98,8 @@ TEST(another_ledger_in_its_place_is_seen)
 	ledger_close(ledger);
 	ASSERT_EQ(rename("state/access", "state/before"), 0);
 	ASSERT_OK(porter_refresh(porter, &err));
-	ASSERT(!porter_has_tokens(porter));
+	ASSERT(!porter_has_valid(porter, 1));
+	ASSERT(porter_has_tokens(porter)); /* what was shut stays shut */
 	ASSERT_OK(ledger_open(true, 0, &ledger, &err));
 	struct token other = make("other");
 	add(&other);
@@ -243,4 +244,17 @@ TEST(a_ledger_that_nobody_can_read_lets_nobody_in_and_comes_back_by_itself)
 	ASSERT_OK(porter_refresh(porter, &err));
 	ASSERT(porter_find(porter, "ci", 1, &why));
 	tear_down();
+}
+
+TEST(a_state_directory_that_cannot_be_looked_at_is_not_an_empty_one)
+{
+	state_set_up();
+	porter = porter_open();
+	state_write("state", "", 0); /* a file in its place */
+	for (int i = 0; i < 2; i++)
+		ASSERT_FAIL(porter_refresh(porter, &err), ERR_INVALID);
+	ASSERT_EQ(unlink("state"), 0);
+	ASSERT_OK(porter_refresh(porter, &err));
+	ASSERT(!porter_has_tokens(porter));
+	porter_close(porter);
 }
