@@ -229,10 +229,10 @@ static int run_each(const struct command *command, int argc, char **argv, const 
 			status = cli_fail(&err);
 			break;
 		}
-		auto_free char *from = pair.from;
-		auto_free char *to = pair.to;
 		if (copy(session, &pair, &err) < 0)
 			status = fail(session, &err);
+		free(pair.from);
+		free(pair.to);
 	}
 	strings_done(&line.words);
 	return status < 0 ? 0 : status;

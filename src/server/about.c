@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the server tells of itself: health, and who isolates. */
-#include <string.h>
 
 #include "base/own.h"
-#include "model/field.h"
 #include "provider/provider.h"
 #include "server/routes.h"
 #include "wire/json.h"

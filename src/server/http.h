@@ -172,8 +172,8 @@ void run_next(struct http *http);
 typedef void question_hear(
 	struct request *request, struct json_object *answer, int fd, const struct err *err);
 
-/* Takes `ask`, and says whose it is. */
-void question_ask(struct request *request, struct json_object *ask, question_hear *hear);
+/* Takes `json`, and says whose it is. */
+void question_ask(struct request *request, struct json_object *json, question_hear *hear);
 /* The same for how things are, as a client at the socket is told. */
 void question_account(struct request *request, question_hear *hear);
 void question_drop(struct question *question); /* nobody waits for it any more */
