@@ -68,6 +68,8 @@ library_src := $(sort $(wildcard src/lib/*.c))
 example_src := $(sort $(wildcard examples/*.c))
 errors_src  := $(sort $(wildcard tests/errors/*.c))
 mcp_src     := tests/mcp/fixtures.c
+# Sanitizers keep what the linker drops otherwise, and with it what that needs.
+unused_libs := $(if $(SANITIZE),-lsqlite3)
 server_libs := -ljson-c -lfyaml -lmicrohttpd -lgnutls -lsqlite3
 bench_src   := $(filter-out bench/true.c,$(sort $(wildcard bench/*.c)))
 
@@ -280,14 +282,14 @@ $(parts): $(part_obj)
 # It begins before its C library: what runs then must find all it calls in itself.
 $(BUILD)/hotcell: $(call obj,src/cli/main.c $(cli_parts)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c -lfyaml
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $(ENTRY) $^ -o $@ -ljson-c -lfyaml $(unused_libs)
 	$(Q)test -z '$(ENTRY)' || ! nm -u $(early) | grep -v ' _start$$' || \
 		{ echo 'early.c: calls these before they are there'; rm $@; exit 1; }
 
 # What one of the two needs of the other's parts is linked, and nothing else.
 $(BUILD)/hotcell-repl: $(call obj,src/cli/repl_main.c $(cli_parts)) $(lib)
 	$(say) LINK $@
-	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml
+	$(Q)$(compile) $(STATIC) $(LDFLAGS_ALL) $^ -o $@ -ljson-c -lfyaml $(unused_libs)
 
 # The one command that keeps a database.
 $(BUILD)/hotcell-token: $(call obj,$(token_src) $(cli_parts)) $(lib)

@@ -20,24 +20,30 @@
 	"timeout."
 
 /* clang-format off */
+#define FIELD(field) { .name = field }
+#define PARAM(param, words) { .name = param, .help = words }
+#define NEEDED(param, words) { .name = param, .help = words, .is_needed = true }
+#define OWN_PARAM(param, words) { .name = param, .help = words, .is_own = true }
+#define OWN_NEEDED(param, words) { .name = param, .help = words, .is_needed = true, .is_own = true }
+
 static const struct mcp_tool tools[] = {
 	{ .name = "run_code", .title = "Run code",
 	  .description =
 		"Run code in a fresh sandbox, in any of the languages that list_languages names. " CELL
 		KEPT_NOTHING ANSWER " In Python, figures of matplotlib come back as images.",
 	  .params = {
-		{ "code", "the whole program", .is_needed = true },
-		{ "language", "its language, for example python, javascript, typescript, bash, sql, go, c; "
-			      "default python" },
-		{ "args" }, { "env", "variables for the code, each as NAME=VALUE" },
-		{ "timeout" }, { "memory" }, { "max_output" }, { "net" } },
+		NEEDED("code", "the whole program"),
+		PARAM("language", "its language, for example python, javascript, typescript, bash, sql, go, c; "
+			      "default python"),
+		FIELD("args"), PARAM("env", "variables for the code, each as NAME=VALUE"),
+		FIELD("timeout"), FIELD("memory"), FIELD("max_output"), FIELD("net") },
 	  .describe = mcp_describe_result, .finish = mcp_finish_run },
 
 	{ .name = "run_python_code", .title = "Run Python",
 	  .description =
 		"Run Python code in a fresh sandbox and get its output as short text. " CELL KEPT_NOTHING
 		ANSWER " Figures of matplotlib come back as images.",
-	  .params = { { "code", "the whole program", .is_needed = true }, { "timeout" } },
+	  .params = { NEEDED("code", "the whole program"), FIELD("timeout") },
 	  .language = "python", .describe = mcp_describe_result, .finish = mcp_finish_run },
 
 	{ .name = "python_exec", .title = "Python (system tool)",
@@ -45,9 +51,9 @@ static const struct mcp_tool tools[] = {
 		"The system's own Python: like run_python_code, with limits and refused imports of its own. "
 		CELL KEPT_NOTHING ANSWER,
 	  .params = {
-		{ "code", "the whole program", .is_needed = true },
-		{ "timeout" }, { "cpu_time" }, { "memory" }, { "pids" }, { "disk" }, { "max_output" },
-		{ "block_modules", "modules that the code must not import" } },
+		NEEDED("code", "the whole program"),
+		FIELD("timeout"), FIELD("cpu_time"), FIELD("memory"), FIELD("pids"), FIELD("disk"), FIELD("max_output"),
+		PARAM("block_modules", "modules that the code must not import") },
 	  .is_system = true, .language = "python", .mode = "python_exec_tool",
 	  .describe = mcp_describe_result, .finish = mcp_finish_run },
 
@@ -56,11 +62,10 @@ static const struct mcp_tool tools[] = {
 		"Run a program that is a file of this machine, in a fresh sandbox. The file is copied in; "
 		"nothing else of its directory is there, and nothing it writes comes back. " CELL ANSWER,
 	  .params = {
-		{ "path", "the file, relative to the directory that the server was started in",
-		  .is_needed = true, .is_own = true },
-		{ "language", "its language; default by the ending of its name" },
-		{ "args" }, { "env", "variables for the code, each as NAME=VALUE" },
-		{ "timeout" }, { "memory" }, { "max_output" } },
+		OWN_NEEDED("path", "the file, relative to the directory that the server was started in"),
+		PARAM("language", "its language; default by the ending of its name"),
+		FIELD("args"), PARAM("env", "variables for the code, each as NAME=VALUE"),
+		FIELD("timeout"), FIELD("memory"), FIELD("max_output") },
 	  .describe = mcp_describe_result, .finish = mcp_finish_run },
 
 	{ .name = "check_code", .title = "Check code",
@@ -68,8 +73,8 @@ static const struct mcp_tool tools[] = {
 		"Look at code without running it: what it imports, and what it does that a person may want to "
 		"know before it runs. Not needed before run_code, which looks by itself.",
 	  .params = {
-		{ "code", "the code to look at", .is_needed = true },
-		{ "language", "its language; default python" } },
+		NEEDED("code", "the code to look at"),
+		PARAM("language", "its language; default python") },
 	  .is_read_only = true, .is_idempotent = true, .kind = WORK_CHECK,
 	  .describe = mcp_describe_check, .finish = mcp_finish_check },
 
@@ -78,11 +83,11 @@ static const struct mcp_tool tools[] = {
 		"Start a sandbox that remembers: variables, imports and files stay from one session_exec to the "
 		"next. Use it for work in several steps. End it with session_kill. " CELL,
 	  .params = {
-		{ "name", "a name for it, of letters and digits; default: one is made up" },
-		{ "language", "the language of its code; default python" },
-		{ "timeout", "end each execution after this many seconds" },
-		{ "memory" }, { "disk" }, { "env", "variables for the code, each as NAME=VALUE" },
-		{ "net" }, { "idle" }, { "lifetime" } },
+		PARAM("name", "a name for it, of letters and digits; default: one is made up"),
+		PARAM("language", "the language of its code; default python"),
+		PARAM("timeout", "end each execution after this many seconds"),
+		FIELD("memory"), FIELD("disk"), PARAM("env", "variables for the code, each as NAME=VALUE"),
+		FIELD("net"), FIELD("idle"), FIELD("lifetime") },
 	  .kind = WORK_SESSION, .verb = "new",
 	  .describe = mcp_describe_session, .finish = mcp_finish_new },
 
@@ -92,10 +97,10 @@ static const struct mcp_tool tools[] = {
 		ANSWER " An error leaves the session as it is up to that line. Files that the code writes in its "
 		"directory come back as links to resources.",
 	  .params = {
-		{ "session", "the name of the session", .is_needed = true },
-		{ "code", "the code to run", .is_needed = true },
-		{ "timeout", "end it after this many seconds; the session stays; default as the session's" },
-		{ "max_output" } },
+		NEEDED("session", "the name of the session"),
+		NEEDED("code", "the code to run"),
+		PARAM("timeout", "end it after this many seconds; the session stays; default as the session's"),
+		FIELD("max_output") },
 	  .kind = WORK_TURN, .waits = true,
 	  .describe = mcp_describe_result, .finish = mcp_finish_turn },
 
@@ -104,8 +109,8 @@ static const struct mcp_tool tools[] = {
 		"Remember how a session is now, its variables and its files, as a point that session_rollback "
 		"can go back to. Use it before a step that may go wrong.",
 	  .params = {
-		{ "session", "the name of the session", .is_needed = true, .is_own = true },
-		{ "point", "a name for the point; default: its number", .is_own = true } },
+		OWN_NEEDED("session", "the name of the session"),
+		OWN_PARAM("point", "a name for the point; default: its number") },
 	  .kind = WORK_SESSION, .verb = "checkpoint", .waits = true,
 	  .describe = mcp_describe_point, .finish = mcp_finish_checkpoint },
 
@@ -113,8 +118,8 @@ static const struct mcp_tool tools[] = {
 	  .description =
 		"Make a session what it was at a point of session_checkpoint. What happened since then is lost.",
 	  .params = {
-		{ "session", "the name of the session", .is_needed = true, .is_own = true },
-		{ "point", "the name or the number of the point", .is_needed = true, .is_own = true } },
+		OWN_NEEDED("session", "the name of the session"),
+		OWN_NEEDED("point", "the name or the number of the point") },
 	  .is_destructive = true, .is_idempotent = true,
 	  .kind = WORK_SESSION, .verb = "rollback", .waits = true,
 	  .describe = mcp_describe_point, .finish = mcp_finish_rollback },
@@ -124,8 +129,8 @@ static const struct mcp_tool tools[] = {
 		"Start another session that begins exactly as this one is now. Both go on apart from each other: "
 		"use it to try two ways.",
 	  .params = {
-		{ "session", "the name of the session to begin with", .is_needed = true, .is_own = true },
-		{ "name", "a name for the new one; default: one is made up", .is_own = true } },
+		OWN_NEEDED("session", "the name of the session to begin with"),
+		OWN_PARAM("name", "a name for the new one; default: one is made up") },
 	  .kind = WORK_SESSION, .verb = "fork", .waits = true,
 	  .describe = mcp_describe_session, .finish = mcp_finish_fork },
 
@@ -136,7 +141,7 @@ static const struct mcp_tool tools[] = {
 
 	{ .name = "session_kill", .title = "End a session",
 	  .description = "End a session. Its variables and files are gone.",
-	  .params = { { "session", "the name of the session", .is_needed = true, .is_own = true } },
+	  .params = { OWN_NEEDED("session", "the name of the session") },
 	  .is_destructive = true, .is_idempotent = true, .kind = WORK_SESSION, .verb = "kill",
 	  .describe = mcp_describe_end, .finish = mcp_finish_kill },
 
