@@ -43,6 +43,7 @@ struct listener_socket {
 	bool is_leaving;    /* it takes nobody new, and goes with the last who is there */
 	struct tls tls;     /* owned; empty: none */
 	int64_t next_us;
+	bool is_woken;              /* a connection goes on that was suspended */
 	char path[SOCKET_PATH_MAX]; /* of a unix socket */
 };
 
@@ -102,7 +103,9 @@ void request_wake(struct request *request)
 	request->is_suspended = false;
 	loop_remove(request->http->loop, &request->hangup);
 	MHD_resume_connection(request->connection);
-	request->listener->next_us = 0; /* nothing else tells it */
+	/* nothing else tells it; and it may be at its turn just now, for another request */
+	request->listener->next_us = 0;
+	request->listener->is_woken = true;
 }
 
 /* ---- an answer that grows -----------------------------------------------------------------------
@@ -346,10 +349,13 @@ static void finish(void *context, struct MHD_Connection *connection, void **slot
 static void turn(struct listener_socket *listener)
 {
 	MHD_UNSIGNED_LONG_LONG ms = 0;
+	listener->is_woken = false;
 	(void)MHD_run(listener->daemon);
 	listener->next_us = MHD_get_timeout(listener->daemon, &ms) == MHD_YES
 				    ? clock_us() + (int64_t)ms * 1000
 				    : INT64_MAX;
+	if (listener->is_woken)
+		listener->next_us = 0;
 }
 
 static void hear_daemon(void *context, uint32_t events)

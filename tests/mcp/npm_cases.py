@@ -126,7 +126,18 @@ def conform(person, version):
     check("=== SUMMARY ===" in out, f"the suite did not end: {short(out)} {short(err)}")
     wanted = required(person, npm, version)
     found = scored(out)
+    equal(warnings(person.path("out"), wanted), [], "what the suite warns of")
     return wanted, [name for name in wanted if not found.get(name)]
+
+
+def warnings(place, wanted):
+    """What should be so and is not, although it need not be."""
+    found = []
+    for name in os.listdir(place):
+        if name.removeprefix("server-")[:-len("-2026-11-16T10-17-47-470Z")] in wanted:
+            with open(os.path.join(place, name, "checks.json"), encoding="utf-8") as file:
+                found += [c["id"] for c in json.load(file) if c["status"] == "WARNING"]
+    return found
 
 
 @claim("conformance: all 37 scenarios of 2026-07-28", who=ROOT)
