@@ -660,6 +660,7 @@ def library_places():
 def make_hook(main, path, modules):
     places = library_places()
     globals_of_main, getframe = main.__dict__, sys._getframe
+    builtins_of_main = globals_of_main["__builtins__"]
     granted = modules.allow
 
     def is_read(args):
@@ -678,7 +679,9 @@ def make_hook(main, path, modules):
         first = True
         while frame is not None:
             names = frame.f_globals
-            if names is globals_of_main:
+            # what the library evaluates for the program has a copy of its names, and may call itself
+            # whatever it likes
+            if names is globals_of_main or names.get("__builtins__") is builtins_of_main:
                 return "program" if first else "library"
             name = names.get("__name__")
             if first and is_ours(name) or name == "os" and first and frame.f_back is not None and \
