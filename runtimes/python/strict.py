@@ -124,8 +124,11 @@ def is_plain(code):
                 texts.append(const)
             elif kind is type(code):
                 codes.append(const)
-            elif kind is tuple and any(type(item) is str and item[:1] == "_" for item in const):
-                return False  # of `from a import _b`, or of a pattern
+            elif kind is tuple:
+                some = [item for item in const if type(item) is str]
+                if any(item[:1] == "_" for item in some):
+                    return False  # of `from a import _b`, or of a pattern
+                texts += some
     if privates and not privates <= stored(codes):
         return False
     return not has_lookup or not any(map(is_telling, texts))
