@@ -26,37 +26,58 @@ static struct hotcell_spec *spec_with(const char *name, const char *value)
 	return spec;
 }
 
-/* Everything that can fail, made to. */
-static void fail_at_everything(void)
+static void fail_to_set(void)
+{
+	struct hotcell_error error = { 0 };
+	struct hotcell_spec *spec = hotcell_spec_new();
+	ASSERT_EQ(hotcell_spec_set(spec, "tmeout", "1", &error), -1);
+	ASSERT_HAS(error.text, "timeout");
+	ASSERT_EQ(hotcell_spec_set(spec, "timeout", "soon", &error), -1);
+	ASSERT_EQ((int)error.code, (int)HOTCELL_ERROR_INVALID);
+	ASSERT_EQ(hotcell_spec_set_json(spec, "{\"timeout\":", &error), -1);
+	hotcell_spec_free(spec);
+}
+
+static void fail_to_run(void)
+{
+	struct hotcell_error error = { 0 };
+	struct hotcell_result *result = NULL;
+	struct hotcell_spec *spec = hotcell_spec_new();
+	ASSERT_EQ(hotcell_run(spec, &result, &error), -1);
+	ASSERT_EQ((int)hotcell_result_status(result), (int)HOTCELL_STATUS_SETUP_ERROR);
+	ASSERT_EQ(hotcell_result_exit_code(result), 125);
+	ASSERT_STR(hotcell_result_message(result), error.text);
+	hotcell_result_free(result);
+	hotcell_spec_free(spec);
+}
+
+/* In a language that there is not, and in a session that there is not. */
+static void fail_to_find(void)
 {
 	struct hotcell_error error = { 0 };
 	struct hotcell_result *result = NULL;
 	struct hotcell_session *session = NULL;
 	char *text = NULL;
-	struct hotcell_spec *empty = hotcell_spec_new();
-	struct hotcell_spec *wrong = spec_with("language", "klingon");
-	ASSERT_EQ(hotcell_spec_set(empty, "tmeout", "1", &error), -1);
-	ASSERT_HAS(error.text, "timeout");
-	ASSERT_EQ(hotcell_spec_set(empty, "timeout", "soon", &error), -1);
-	ASSERT_EQ((int)error.code, (int)HOTCELL_ERROR_INVALID);
-	ASSERT_EQ(hotcell_spec_set_json(empty, "{\"timeout\":", &error), -1);
-	ASSERT_EQ(hotcell_run(empty, &result, &error), -1);
-	ASSERT_EQ((int)hotcell_result_status(result), (int)HOTCELL_STATUS_SETUP_ERROR);
-	ASSERT_EQ(hotcell_result_exit_code(result), 125);
-	ASSERT_STR(hotcell_result_message(result), error.text);
-	hotcell_result_free(result);
-	ASSERT_EQ(hotcell_spec_set(wrong, "code", "1", &error), 0);
-	ASSERT_EQ(hotcell_run(wrong, &result, NULL), -1); /* nobody need listen */
+	struct hotcell_spec *spec = spec_with("language", "klingon");
+	ASSERT_EQ(hotcell_spec_set(spec, "code", "1", &error), 0);
+	ASSERT_EQ(hotcell_run(spec, &result, NULL), -1); /* nobody need listen */
 	ASSERT_HAS(hotcell_result_json(result), "\"setup_error\"");
 	hotcell_result_free(result);
-	ASSERT_EQ(hotcell_analyze(wrong, &text, &error), -1);
+	ASSERT_EQ(hotcell_analyze(spec, &text, &error), -1);
 	ASSERT_EQ(hotcell_run_python_code("1", -1, &text, &error), -1);
 	ASSERT_EQ(hotcell_session_open("none", &session, &error), -1);
 	ASSERT_EQ((int)error.code, (int)HOTCELL_ERROR_MISSING);
-	ASSERT_EQ(hotcell_session_new(wrong, "a b", &session, &error), -1);
+	ASSERT_EQ(hotcell_session_new(spec, "a b", &session, &error), -1);
 	ASSERT(error.text[0] && !strchr(error.text, '\n'));
-	hotcell_spec_free(empty);
-	hotcell_spec_free(wrong);
+	hotcell_spec_free(spec);
+}
+
+/* Everything that can fail, made to. */
+static void fail_at_everything(void)
+{
+	fail_to_set();
+	fail_to_run();
+	fail_to_find();
 }
 
 TEST(nothing_is_printed_whatever_fails)
