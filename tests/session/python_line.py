@@ -17,9 +17,6 @@ from suite import HUNG_AFTER, Failure
 PYTHON = "/usr/bin/python3"
 PR_SET_CHILD_SUBREAPER = 36
 
-# Where our module cannot be loaded, as with a sanitizer, copies are orphans: they come to us, too.
-ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
 
 def pack(message):
     data = json.dumps(message, ensure_ascii=False).encode()
@@ -211,6 +208,11 @@ class Refused(Exception):
     """A copy that was not made; its argument says why."""
 
 
+def adopt_orphans(is_on):
+    """Where our module cannot be loaded, as with a sanitizer, copies are orphans: they come to us."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(is_on), 0, 0, 0)
+
+
 @contextlib.contextmanager
 def session(person, runtime=None, cwd=None, **env):
     """A cold one, outside a cell; what is left of it and its copies ends with the block."""
@@ -230,10 +232,12 @@ def session(person, runtime=None, cwd=None, **env):
         stdout=subprocess.DEVNULL, preexec_fn=place, close_fds=False)
     theirs.close()
     line = Line(ours, process.pid)
+    adopt_orphans(True)
     try:
         line.expect("ready")
         yield line
     finally:
+        adopt_orphans(False)
         for pid in sorted(line.family):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
