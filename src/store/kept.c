@@ -2,9 +2,9 @@
 /*
  * Looking at all artifacts for each new one would cost more than the run. So a small file, the
  * tally, says how many there are, how many bytes, and on which day the oldest was made. A new one
- * is added to it under a lock; only when that passes a limit, the directory is read, the oldest are
- * removed until a tenth of the room is free, and the tally is what is left. A crash between the two
- * makes the tally wrong by one artifact until then.
+ * is added to it under a lock; only when that passes a limit, the directory is read, the oldest of
+ * whoever has most are removed until a tenth of the room is free, and the tally is what is left. A
+ * crash between the two makes the tally wrong by one artifact until then.
  */
 #include "store/kept.h"
 
@@ -26,7 +26,13 @@
 
 #define TALLY "tally"
 
-enum { HASH_DIGITS = 16, NOISE_DIGITS = 8, DAY_SECONDS = 86400, HOUR_SECONDS = 3600 };
+enum {
+	HASH_DIGITS = 16,
+	NOISE_DIGITS = 8,
+	DAY_SECONDS = 86400,
+	HOUR_SECONDS = 3600,
+	HEAD_MAX = 512
+};
 
 struct tally {
 	struct artifact_tally all;
@@ -192,33 +198,160 @@ static int lock_tally(const struct kept *kept, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* The newest that fit stay. */
+/* ---- what stays -------------------------------------------------------------------------------
+ */
+
+/* Whose artifacts they are: those of one token, or of whoever asked without. */
+struct owner {
+	char *token; /* owned; empty: none */
+	struct artifact_tally has, keeps;
+	bool is_full; /* nothing older than what did not fit stays */
+};
+
+struct owners {
+	struct owner *items; /* owned */
+	size_t count;
+};
+
+struct entry {
+	size_t owner;
+	uint64_t bytes;
+	bool is_there;
+};
+
+/* It stands near the beginning of what we write, before anything that a program said. */
+static void read_token(const struct kept *kept, const char *name, char token[HEAD_MAX])
+{
+	static const char key[] = "\"token\":\"";
+	char head[HEAD_MAX] = "";
+	auto_fd int fd = -1;
+	struct stat st;
+	token[0] = '\0';
+	if (state_open_file(kept->list_fd, name, O_RDONLY, &fd, &st) < 0 ||
+		pread(fd, head, sizeof(head) - 1, 0) < 0)
+		return;
+	const char *at = strstr(head, key);
+	const char *code = strstr(head, "\"code\":");
+	if (at && (!code || at < code))
+		(void)snprintf(token, HEAD_MAX, "%.*s", (int)strcspn(at + sizeof(key) - 1, "\""),
+			at + sizeof(key) - 1);
+}
+
+static size_t find_owner(struct owners *owners, const char *token)
+{
+	size_t i = 0;
+	while (i < owners->count && strcmp(owners->items[i].token, token) != 0)
+		i++;
+	if (i < owners->count)
+		return i;
+	owners->items = xrealloc(owners->items, owners->count + 1, sizeof(*owners->items));
+	owners->items[owners->count++] = (struct owner){ .token = xstrdup(token) };
+	return i;
+}
+
+static void owners_done(struct owners *owners)
+{
+	for (size_t i = 0; i < owners->count; i++)
+		free(owners->items[i].token);
+	free(owners->items);
+}
+
+static struct entry *look_at_all(
+	const struct kept *kept, const struct kept_names *names, struct owners *owners)
+{
+	struct entry *entries = xcalloc(names->count + 1, sizeof(*entries));
+	for (size_t i = 0; i < names->count; i++) {
+		char token[HEAD_MAX];
+		struct stat st;
+		if (fstatat(kept->list_fd, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		read_token(kept, names->items[i], token);
+		entries[i] =
+			(struct entry){ find_owner(owners, token), (uint64_t)st.st_size, true };
+		owners->items[entries[i].owner].has.count++;
+		owners->items[entries[i].owner].has.bytes += entries[i].bytes;
+	}
+	return entries;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a;
+	uint64_t other = *(const uint64_t *)b;
+	return one < other ? -1 : one > other;
+}
+
+/* What each may have of `total`: who has less leaves the rest to those who have more, so that only
+ * who has most loses something. `has` is put in order. */
+static uint64_t share_of(uint64_t *has, size_t count, uint64_t total)
+{
+	if (count > 1)
+		qsort(has, count, sizeof(*has), compare_numbers);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t fair = total / (count - i);
+		if (has[i] > fair)
+			return fair;
+		total -= has[i];
+	}
+	return UINT64_MAX;
+}
+
+static void find_shares(const struct owners *owners, int64_t max_bytes, int64_t max_count,
+	struct artifact_tally *ret_share)
+{
+	auto_free uint64_t *bytes = xcalloc(owners->count + 1, sizeof(*bytes));
+	auto_free uint64_t *counts = xcalloc(owners->count + 1, sizeof(*counts));
+	for (size_t i = 0; i < owners->count; i++) {
+		bytes[i] = owners->items[i].has.bytes;
+		counts[i] = owners->items[i].has.count;
+	}
+	ret_share->bytes = share_of(bytes, owners->count, (uint64_t)max_bytes);
+	ret_share->count = share_of(counts, owners->count, (uint64_t)max_count);
+}
+
+static bool does_fit(struct owner *owner, const struct entry *entry,
+	const struct artifact_tally *share, bool is_too_old)
+{
+	owner->is_full |= is_too_old || owner->keeps.bytes + entry->bytes > share->bytes ||
+			  owner->keeps.count >= share->count;
+	if (owner->is_full)
+		return false;
+	owner->keeps.count++;
+	owner->keeps.bytes += entry->bytes;
+	return true;
+}
+
+/* The newest of each owner that fit into its share stay. */
 static int prune_locked(const struct kept *kept, int64_t max_bytes, int64_t max_count,
 	int64_t max_days, struct tally *left, struct artifact_tally *removed)
 {
 	struct kept_names names;
+	struct owners owners = { 0 };
+	struct artifact_tally share;
 	int64_t first_day = today() - max_days;
-	int r = kept_load(kept, &names);
 	*left = (struct tally){ .oldest_day = today() };
+	int r = kept_load(kept, &names);
+	if (r < 0)
+		return r;
+	auto_free struct entry *entries = look_at_all(kept, &names, &owners);
+	find_shares(&owners, max_bytes, max_count, &share);
 	for (size_t i = names.count; r == 0 && i-- > 0;) {
 		const char *name = names.items[i];
-		struct stat st;
-		if (fstatat(kept->list_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (!entries[i].is_there)
 			continue;
-		bool fits = (int64_t)left->all.bytes + st.st_size <= max_bytes &&
-			    (int64_t)left->all.count < max_count && day_of(name) > first_day;
-		if (!fits) {
-			if (unlinkat(kept->list_fd, name, 0) < 0)
-				r = -errno;
-			removed->count++;
-			removed->bytes += (uint64_t)st.st_size;
-			max_bytes = 0; /* nothing older than what did not fit */
+		if (does_fit(&owners.items[entries[i].owner], &entries[i], &share,
+			    day_of(name) <= first_day)) {
+			left->all.count++;
+			left->all.bytes += entries[i].bytes;
+			left->oldest_day = day_of(name);
 			continue;
 		}
-		left->all.count++;
-		left->all.bytes += (uint64_t)st.st_size;
-		left->oldest_day = day_of(name);
+		if (unlinkat(kept->list_fd, name, 0) < 0)
+			r = -errno;
+		removed->count++;
+		removed->bytes += entries[i].bytes;
 	}
+	owners_done(&owners);
 	kept_names_done(&names);
 	return r;
 }

@@ -18,7 +18,7 @@ RECORD_KEYS = {
 }
 RECORD_MORE = {"bytes": int, "session": str, "name": str, "reason": str, "torn": int}
 SUMMARY_KEYS = {
-    "name": str, "id": str, "status": str, "language": (str, NONE), "sha256": str,
+    "name": str, "id": str, "status": str, "token": (str, NONE), "language": (str, NONE), "sha256": str,
     "code_bytes": int, "exit_code": int, "duration": NUMBER, "bytes": int,
 }
 VERDICT_KEYS = {

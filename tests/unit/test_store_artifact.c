@@ -166,6 +166,39 @@ TEST(each_token_has_artifacts_of_its_own)
 	ASSERT_OK(artifact_find("20260103", NULL, name, &err));
 }
 
+TEST(whoever_keeps_most_makes_room_and_nobody_else)
+{
+	auto_json struct json_object *few = NULL;
+	auto_json struct json_object *own = NULL;
+	auto_json struct json_object *many = NULL;
+	struct artifact_tally removed;
+	struct artifact_tally left;
+	enum { MANY = 60 };
+	set_up();
+	state_run.token = "few";
+	keep("20260101T000000Z-aaaaaaaa"); /* the oldest there is */
+	state_run.token = NULL;
+	keep("20260102T000000Z-aaaaaaaa");
+	state_run.token = "many";
+	for (int i = 0; i < MANY; i++) {
+		char id[40];
+		(void)snprintf(id, sizeof(id), "20260103T0000%02dZ-aaaaaaaa", i);
+		keep(id);
+	}
+	ASSERT_OK(artifact_prune(INT64_MAX, 36500, &removed, &left, &err));
+	ASSERT_EQ(removed.count, 0);
+	ASSERT_OK(artifact_prune((int64_t)left.bytes / 2, 36500, &removed, &left, &err));
+	ASSERT(removed.count > MANY / 3);
+	ASSERT_OK(artifact_list(&(struct store_filter){ .token = "few" }, &few, &err));
+	ASSERT_EQ(json_object_array_length(few), 1);
+	ASSERT_OK(artifact_list(&(struct store_filter){ .token = "many" }, &many, &err));
+	ASSERT_EQ(json_object_array_length(many), MANY - removed.count);
+	ASSERT_OK(artifact_list(&(struct store_filter){ 0 }, &own, &err));
+	ASSERT_EQ(json_object_array_length(own), 2 + MANY - removed.count);
+	ASSERT_OK(artifact_prune(0, 36500, &removed, &left, &err));
+	ASSERT_EQ(left.count, 0);
+}
+
 TEST(a_prefix_finds_one_by_name_id_or_hash_and_nothing_when_it_is_two)
 {
 	char name[ARTIFACT_NAME_MAX];
