@@ -337,7 +337,7 @@ static int prune_locked(const struct kept *kept, int64_t max_bytes, int64_t max_
 	find_shares(&owners, max_bytes, max_count, &share);
 	for (size_t i = names.count; r == 0 && i-- > 0;) {
 		const char *name = names.items[i];
-		if (!entries[i].is_there)
+		if (!entries[i].is_there || !owners.items)
 			continue;
 		if (does_fit(&owners.items[entries[i].owner], &entries[i], &share,
 			    day_of(name) <= first_day)) {
