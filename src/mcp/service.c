@@ -20,11 +20,11 @@
 	"timeout."
 
 /* clang-format off */
-#define FIELD(field) { .name = field }
-#define PARAM(param, words) { .name = param, .help = words }
-#define NEEDED(param, words) { .name = param, .help = words, .is_needed = true }
-#define OWN_PARAM(param, words) { .name = param, .help = words, .is_own = true }
-#define OWN_NEEDED(param, words) { .name = param, .help = words, .is_needed = true, .is_own = true }
+#define FIELD(field) { .name = (field) }
+#define PARAM(param, words) { .name = (param), .help = (words) }
+#define NEEDED(param, words) { .name = (param), .help = (words), .is_needed = true }
+#define OWN_PARAM(param, words) { .name = (param), .help = (words), .is_own = true }
+#define OWN_NEEDED(param, words) { .name = (param), .help = (words), .is_needed = true, .is_own = true }
 
 static const struct mcp_tool tools[] = {
 	{ .name = "run_code", .title = "Run code",

@@ -43,11 +43,12 @@ static char *refuse_length(const struct mcp_call *call)
 static void add_answer(struct mcp_exchange *exchange, const struct mcp_call *call, const char *text)
 {
 	struct buf *answers = &exchange->answers;
-	auto_free char *refusal = NULL;
 	if (!text)
 		return;
-	if (answers->len + strlen(text) > MCP_ANSWER_MAX)
-		text = refusal = refuse_length(call);
+	auto_free char *refusal =
+		answers->len + strlen(text) > MCP_ANSWER_MAX ? refuse_length(call) : NULL;
+	if (refusal)
+		text = refusal;
 	if (exchange->is_batch)
 		(void)buf_append(answers, answers->len ? "," : "[", 1);
 	(void)buf_append(answers, text, strlen(text));

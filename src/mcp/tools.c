@@ -38,9 +38,10 @@ static struct json_object *describe_param(
 	struct json_object *schema = field ? field_schema(field, false) : json_object_new_object();
 	if (!field)
 		json_put(schema, "type", json_new_string("string"));
-	auto_free char *words = xasprintf("%s%s%s", param->help ? param->help : field->help,
-		field && field->fallback ? "; default " : "",
-		field && field->fallback ? field->fallback : "");
+	const char *help = param->help ? param->help : field ? field->help : "";
+	const char *fallback = field && !strstr(help, "default") ? field->fallback : NULL;
+	auto_free char *words =
+		xasprintf("%s%s%s", help, fallback ? "; default " : "", fallback ? fallback : "");
 	json_put(schema, "description", json_new_string(words));
 	return schema;
 }

@@ -37,20 +37,20 @@ static int read_whole(int fd, const char *path, struct buf *bytes, struct err *e
 	return r < 0 ? err_sys(err, -r, "read '%.200s'", path) : 0;
 }
 
-int read_session_file(const char *tenant, const char *session, const char *given,
+int read_session_file(const char *tenant, const char *session, const char *path,
 	struct json_object **ret_answer, struct err *err)
 {
 	auto_fd int fd = -1;
-	auto_free char *path = NULL;
+	auto_free char *inside = NULL;
 	auto_buf struct buf bytes;
 	buf_init(&bytes, LIMIT_RESOURCE_BYTES);
-	TRY(home_path(given, &path, err));
-	TRY(open_file(tenant, session, path, &fd, err));
-	TRY(read_whole(fd, path, &bytes, err));
+	TRY(home_path(path, &inside, err));
+	TRY(open_file(tenant, session, inside, &fd, err));
+	TRY(read_whole(fd, inside, &bytes, err));
 	struct json_object *answer = json_object_new_object();
 	bool is_text = utf8_is_valid(buf_text(&bytes), bytes.len, NULL) &&
 		       !memchr(buf_text(&bytes), '\0', bytes.len);
-	json_put(answer, "path", json_new_string(path));
+	json_put(answer, "path", json_new_string(inside));
 	json_put(answer, "size", json_object_new_int64((int64_t)bytes.len));
 	if (is_text) {
 		json_put(answer, "text", json_new_text(buf_text(&bytes), bytes.len));
