@@ -230,11 +230,14 @@ bool access_admit(struct request *request)
 	if (request->is_local && !know_peer(request))
 		return false;
 	if (!request->is_local && is_rebound(request)) {
+		request->is_foreign = true;
 		answer_error(request, MHD_HTTP_FORBIDDEN, "foreign_origin", NULL,
 			"ask for localhost or 127.0.0.1, or serve with --public-name",
 			"the request names another host than this machine");
 		return false;
 	}
+	if (origin_asks(request))
+		return false;
 	if (request->is_local && headers.count == 0)
 		return true;
 	if (!ask_porter(request))

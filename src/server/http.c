@@ -237,6 +237,7 @@ static struct request *new_request(struct listener_socket *listener,
 
 static void free_request(struct request *request)
 {
+	events_leave(request);
 	loop_remove(request->http->loop, &request->hangup);
 	if (request->next)
 		request->next->prev = request->prev;
@@ -273,6 +274,7 @@ static enum MHD_Result send_answer(struct request *request)
 		return MHD_YES;
 	}
 	trace_answer(request, request->response);
+	origin_allow(request, request->response);
 	enum MHD_Result r =
 		MHD_queue_response(request->connection, request->status, request->response);
 	MHD_destroy_response(request->response); /* our hold on it */
@@ -712,6 +714,8 @@ int64_t http_next_us(const struct http *http)
 			next_us = at->next_us;
 	if (http && porter_next_us(http->porter) < next_us)
 		next_us = porter_next_us(http->porter);
+	if (http && events_next_us(http) < next_us)
+		next_us = events_next_us(http);
 	if (http && http->alive_us > 0 && http->alive_us < next_us)
 		next_us = http->alive_us;
 	return next_us;
@@ -725,6 +729,7 @@ void http_tick(struct http *http)
 			turn(at);
 	if (!http)
 		return;
+	events_tick(http, now_us);
 	drop_deserted(http);
 	access_tick(http);
 	mcp_tick(http, now_us);

@@ -78,6 +78,8 @@ struct request {
 	size_t stream_sent; /* of these */
 	bool is_stream, is_stream_over;
 	bool is_suspended;
+	bool is_foreign;   /* a page of somewhere else asks */
+	bool is_watching;  /* is told how things are, again and again */
 	bool is_beginning; /* its route has begun, and waits */
 
 	struct request *next, *prev; /* of all there are */
@@ -193,6 +195,15 @@ void trace_begin(struct request *request);
 void trace_answer(const struct request *request, struct MHD_Response *response);
 void trace_log(const struct request *request);
 
+/* origin.c: pages in a browser */
+void origin_allow(const struct request *request, struct MHD_Response *response);
+bool origin_asks(struct request *request); /* beforehand what it may; it was answered */
+
+/* events.c */
+int64_t events_next_us(const struct http *http);
+void events_tick(struct http *http, int64_t now_us);
+void events_leave(struct request *request);
+
 /* metrics.c */
 void metrics_open(struct http_counts *counts);
 void metrics_close(struct http_counts *counts);
@@ -268,7 +279,9 @@ struct http {
 	size_t running;
 	uint32_t epoch; /* random: ids of requests differ from those of another daemon */
 	uint64_t next_id;
-	bool is_draining;                      /* nothing new begins */
+	bool is_draining; /* nothing new begins */
+	size_t watcher_count;
+	int64_t watch_us;                      /* when those who watch are told next */
 	struct porter *porter;                 /* owned */
 	bool is_porter_stuck, is_ledger_stuck; /* tokens cannot be read, their use not written */
 	struct http_counts counts;

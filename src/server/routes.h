@@ -50,6 +50,7 @@ void route_openapi(struct request *request);
 void route_providers(struct request *request);
 void route_health(struct request *request);
 void route_metrics(struct request *request);
+void route_events(struct request *request);
 
 /* ---- what they share ----------------------------------------------------------------------------
  */

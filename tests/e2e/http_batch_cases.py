@@ -3,7 +3,7 @@
 import json
 import signal
 
-from http_cases import Served, error_of
+from served import Served, error_of
 from suite import HUNG_AFTER, check, claim, contains, equal, nothing_left, parse_result, wait_until
 
 

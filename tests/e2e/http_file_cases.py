@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from http_cases import Served, error_of
+from served import Served, error_of
 from http_session_cases import FOREVER, Session, events, next_event
 from suite import check, claim, contains, equal, lacks, nothing_left, wait_until
 

@@ -4,7 +4,7 @@ leave."""
 import contextlib
 import json
 
-from http_cases import Served, error_of
+from served import Served, error_of
 from suite import check, claim, contains, equal, nothing_left, parse_result, wait_until
 
 FOREVER = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.1)"

@@ -27,6 +27,15 @@ def free_port():
         return sock.getsockname()[1]
 
 
+def text_of(answer, path):
+    """All of an answer; of the one that has no end, one event."""
+    if path != "/v1/events" or answer.status != 200:
+        return answer.read().decode()
+    text = "".join(iter(lambda: answer.readline().decode().strip("\n"), ""))
+    answer.close()
+    return text
+
+
 class Served:
     """A daemon with a port of its own."""
 
@@ -52,7 +61,7 @@ class Served:
         connection.request(method, path, json.dumps(body) if isinstance(body, dict) else body,
                            {name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        return answer.status, text_of(answer, path)
 
     def execute(self, **spec):
         return self.ask("POST", "/v1/execute", spec)
