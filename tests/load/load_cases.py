@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import resource
 import socket
 import threading
@@ -15,6 +16,8 @@ from suite import (HUNG_AFTER, Failure, check, claim, descendants, equal, is_san
 
 REQUESTS = int(os.environ.get("LOAD_REQUESTS", "1500"))
 STREAMS = int(os.environ.get("LOAD_STREAMS", "200"))
+MUTATIONS = int(os.environ.get("HTTP_FUZZ", "400"))
+SEED = int(os.environ.get("SEED", "1"))
 CLIENTS = 8
 LONG = 600  # seconds that all of it may take on a busy machine
 
@@ -249,3 +252,58 @@ def slow_readers(person):
         result = parse_result(served.execute(code="print(1)")[1], "http")
         result.is_ok()
     nothing_left(person)
+
+
+# ---- mutations -----------------------------------------------------------------------------------
+
+SAMPLES = (
+    request_bytes("print(1)"),
+    request_bytes("print(1)", "Accept: text/event-stream", "Expect: 100-continue"),
+    b"GET /v1/executions?limit=3&status=ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    b"GET /v1/sessions/x/files/a/b?x=%41 HTTP/1.1\r\nHost: localhost\r\nRange: bytes=1-2\r\n\r\n",
+    b"POST /v1/batch HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"d\r\n{\"code\": \"1\"}\r\n0\r\n\r\n",
+    b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n"
+    b"Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+    b"OPTIONS /v1/execute HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
+    b"Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: a, b\r\n\r\n",
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer hct_x\r\n"
+    b"traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\r\n",
+)
+PIECES = (b"\r\n", b"\n", b"\0", b"{", b'"', b"\\u0000", b": ", b"%00", b"/../", b"-1", b"99999999999999999999",
+          b"\xff\xfe", b"[" * 200, b"A" * 9000, b"chunked", b"{\"code\":{\"code\":1}}")
+
+
+def mutate(random_, sample):
+    data = bytearray(sample)
+    for _ in range(random_.randint(1, 6)):
+        at = random_.randrange(len(data) + 1)
+        kind = random_.randrange(4)
+        if kind == 0 and at < len(data):
+            data[at] ^= 1 << random_.randrange(8)
+        elif kind == 1:
+            data[at:at] = random_.choice(PIECES)
+        elif kind == 2:
+            del data[at:at + random_.randint(1, 40)]
+        else:
+            other = random_.choice(SAMPLES)
+            data[at:at] = other[random_.randrange(len(other)):]
+    return bytes(data)
+
+
+@claim(f"load: {MUTATIONS} mutated requests, each answered or hung up on, and the daemon goes on")
+def mutations(person):
+    random_ = random.Random(SEED)
+    with Served(person, "--concurrency", "4") as served:
+        pid = served.daemon.process.pid
+        for number in range(MUTATIONS):
+            data = mutate(random_, random_.choice(SAMPLES))
+            with contextlib.suppress(OSError), raw(served, data) as sock:
+                sock.settimeout(0.02)  # one that is not whole has no answer
+                sock.recv(65536)
+            check(served.daemon.process.poll() is None, f"it ended after {data!r} (SEED={SEED}, {number})",
+                  served.daemon.words()[-2000:])
+        execute(served, served.tcp())
+        equal(served.daemon.process.pid, pid, "the daemon")
+        served.daemon.settle()
