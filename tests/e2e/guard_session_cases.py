@@ -3,6 +3,8 @@
 import json
 
 from guard_cases import BLOCKED, HIDDEN, HONEST, HONEST_SAYS, is_refused
+from http_cases import Served
+from http_session_cases import Session
 from session_cases import Sessions
 from suite import ROOT, claim, contains, equal
 
@@ -142,3 +144,18 @@ def recorded(person):
         equal([(one["profile"], one["bypass"], one["status"]) for one in records],
               [("strict", False, "refused"), ("trusted", True, "ok")], "records")
         equal(records[0]["reason"], BLOCKED + "os", "reason")
+
+
+@claim("turns over HTTP are held to the profile of their session, whatever the language", ROOT)
+def over_http(person):
+    hidden, message = next((code, said) for code, said in HIDDEN.items() if said)
+    with Served(person) as served:
+        with Session(served, profile="strict") as session:
+            session.exec("x = 6").is_ok()
+            is_refused(session.exec("x = 0\nimport os"), BLOCKED + "os")
+            is_refused(session.exec(hidden), message)
+            equal(session.exec("print(x * 7)").is_ok().stdout, "42\n", "the state")
+        with Session(served, language="bash", profile="strict") as session:
+            session.exec("x=6").is_ok()
+            session.exec("x=0; rm -rf /").has_status("refused", 126)
+            equal(session.exec("echo $x").is_ok().stdout, "6\n", "the state")

@@ -381,6 +381,27 @@ def policies(person):
         equal(kept["name"], f"{kept['id'][:16]}-{kept['sha256'][:16]}", "name")
 
 
+@claim("turns of a session are kept as the settings or an option of the turn say", ROOT)
+def kept_turns(person):
+    state = State(person)
+    with Daemon(person) as daemon:
+        env = {"HOTCELL_SOCKET": daemon.path, **state.env}
+
+        def turn(code, *args, **more):
+            return person.call("session", "exec", *args, "a", "-c", code, env={**env, **more})
+        person.call("session", "new", "a", env=env).ok()
+        turn("x = 1").ok()
+        equal(state.kept(), [], "what is kept by default")
+        turn("x = 2", SANDBOX_STORE_CODE="on_error").ok()
+        turn("1 / 0", SANDBOX_STORE_CODE="on_error").exits(1)
+        turn("x = 3", "--store", "always").ok()
+        turn("x = 4", "--audit", "off").ok()
+        person.call("session", "kill", "a", env=env).ok()
+    codes = [json.loads(state.artifacts("show", "--json", one["id"]).ok().out)["code"] for one in state.kept()]
+    equal(codes, ["x = 3", "1 / 0"], "the code that is kept, newest first")
+    equal(len(state.records()), 4, "records")
+
+
 @claim("an artifact has code, settings and result, but no value of a variable")
 def artifact(person):
     state = State(person)
