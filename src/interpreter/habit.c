@@ -33,9 +33,9 @@ enum {
 	ENTRIES = 512,      /* of the kernel's list, read at once */
 	READ_GAP = 16,      /* pages that it is cheaper to look up too than to begin anew */
 	MAPS_MAX = 1 << 18, /* of text */
-	TURN_STRETCHES = 256,
-	TURN_LEAST = 64,         /* pages: whoever touched fewer has had no turn, */
-	TURN_MOST = 320,         /* and whoever touched more had one that is not like others */
+	TURN_STRETCHES = 512,
+	TURN_LEAST = 160,        /* pages: whoever touched fewer has had no turn, */
+	TURN_MOST = 1024,        /* and whoever touched more had one that is not like others */
 	TURN_MAPPING = 64 << 20, /* what is larger is data */
 	TURN_USES = 16,          /* what is followed is not seen any more, and so looked for anew */
 };
@@ -68,8 +68,8 @@ static bool was_copied;        /* before that, pages of our own are no turn's */
 struct look {
 	struct stretches *to;
 	int pages_fd;
-	bool is_turn; /* only what was written to */
-	size_t page_count;
+	bool is_turn;      /* of a session, which may have much data */
+	size_t page_count; /* that it has written to */
 };
 
 bool habit_is_known(void)
@@ -77,9 +77,9 @@ bool habit_is_known(void)
 	return guest.count > 0;
 }
 
-static int advice_for(const struct look *look, uint64_t entry)
+static int advice_for(uint64_t entry)
 {
-	if (!(entry & IS_PRESENT) || ((entry & IS_FILE) && look->is_turn))
+	if (!(entry & IS_PRESENT))
 		return -1;
 	if (entry & IS_FILE)
 		return MADV_POPULATE_READ;
@@ -91,7 +91,7 @@ static void note_page(struct look *look, uintptr_t at, int advice)
 	struct stretches *to = look->to;
 	struct stretch *last = to->count > 0 ? &to->items[to->count - 1] : NULL;
 	uintptr_t gap = advice == MADV_POPULATE_READ ? (uintptr_t)READ_GAP * PAGE : 0;
-	look->page_count++;
+	look->page_count += advice == MADV_POPULATE_WRITE;
 	if (last && last->advice == advice && at >= last->end && at - last->end <= gap)
 		last->end = at + PAGE;
 	else if (to->count < to->room)
@@ -109,7 +109,7 @@ static void note_mapping(struct look *look, uintptr_t start, uintptr_t end)
 		if (n <= 0)
 			return;
 		for (size_t i = 0; i < (size_t)n / sizeof(entries[0]); i++, at += PAGE) {
-			int advice = advice_for(look, entries[i]);
+			int advice = advice_for(entries[i]);
 			if (advice >= 0)
 				note_page(look, at, advice);
 		}
@@ -124,7 +124,7 @@ static void note_line(struct look *look, const char *line)
 	uintptr_t end = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
 	if (end <= start || strlen(rest) <= 5 || rest[1] != 'r' || rest[4] != 'p')
 		return;
-	if (!look->is_turn || (rest[2] == 'w' && end - start <= TURN_MAPPING))
+	if (!look->is_turn || end - start <= TURN_MAPPING)
 		note_mapping(look, start, end);
 }
 
@@ -221,11 +221,9 @@ void habit_follow_turn(void)
 	follow(&turn, MADV_POPULATE_WRITE);
 }
 
+/* What guests write to is left alone: it would be taken for what the next turn did. */
 void habit_follow_all(void)
 {
-	follow(&guest, MADV_POPULATE_READ);
-	if (turn.count > 0)
-		habit_follow_turn();
-	else
-		follow(&guest, MADV_POPULATE_WRITE);
+	follow(turn.count > 0 ? &turn : &guest, MADV_POPULATE_READ);
+	habit_follow_turn();
 }
