@@ -46,6 +46,14 @@ def name_of(pid):
     return ""
 
 
+def rest(served):
+    """Until nothing is under way; a sanitized build has no interpreters that stand ready."""
+    if is_sanitized():
+        wait_until(lambda: served.daemon.status()["keeper"]["lent"] == 0, "no cell to be lent")
+    else:
+        served.daemon.settle()
+
+
 # ---- one client's requests -----------------------------------------------------------------------
 
 
@@ -110,11 +118,11 @@ def load(served, count):
 def flat(person):
     with Served(person, "--log-level", "info", "--concurrency", "4") as served:
         load(served, REQUESTS // 2)
-        served.daemon.settle()
+        rest(served)
         before = weigh(served)
         load(served, REQUESTS)
         wait_until(lambda: served.daemon.status()["http"]["running"] == 0, "the last executions")
-        served.daemon.settle()
+        rest(served)
         after = weigh(served)
         # a sanitizer keeps what was freed for a while
         room_kb = 300000 if is_sanitized() else 2048
@@ -306,4 +314,4 @@ def mutations(person):
                   served.daemon.words()[-2000:])
         execute(served, served.tcp())
         equal(served.daemon.process.pid, pid, "the daemon")
-        served.daemon.settle()
+        rest(served)
