@@ -371,9 +371,9 @@ static void hear_account(
 	struct request *request, struct json_object *answer, int fd, const struct err *err)
 {
 	auto_json struct json_object *account = answer;
-	auto_fd int nothing = fd;
 	auto_buf struct buf text;
 	(void)err;
+	own_close(&fd);
 	buf_init(&text, METRICS_MAX);
 	put_head(&text, "hotcell_info", "gauge", "What serves here.");
 	(void)buf_printf(&text, "hotcell_info{version=\"%s\"} 1\n", HOTCELL_VERSION);

@@ -9,6 +9,7 @@
 #include "model/field.h"
 #include "server/routes.h"
 #include "wire/json.h"
+#include "wire/utf8.h"
 
 enum { SMALL_DEPTH = 4, SMALL_MAX = 64 << 10 };
 
@@ -181,11 +182,12 @@ static int read_small(const struct request *request, struct json_object **ret_js
 			&json, err));
 	json_object_object_foreach(json, key, value)
 	{
+		char quote[48];
 		const struct field *field = form_find(request->route->body, key);
 		if (!field)
 			return err_set(err, ERR_INVALID,
-				"unknown field '%.40s'; GET /openapi.json lists those there are",
-				key);
+				"unknown field '%s'; GET /openapi.json lists those there are",
+				utf8_line(key, quote, sizeof(quote)));
 		TRY(check_type(field, value, err));
 	}
 	*ret_json = take_ptr(&json);

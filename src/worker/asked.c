@@ -11,6 +11,7 @@
 #include "model/limits.h"
 #include "model/units.h"
 #include "wire/json.h"
+#include "wire/utf8.h"
 #include "worker/worker.h"
 
 enum { SECONDS_MAX = 30 * 86400, UNDO_MAX = 64, RECORDS_MAX = 1000 };
@@ -178,6 +179,7 @@ static int check_names(enum work_kind kind, struct json_object *json, struct err
 	json_object_object_foreach(json, name, value)
 	{
 		const char *names[16];
+		char quote[48];
 		const struct field *field = spec_field(name);
 		(void)value;
 		if (field && strcmp(field->name, name) == 0) {
@@ -189,8 +191,8 @@ static int check_names(enum work_kind kind, struct json_object *json, struct err
 			names[i] = own_fields[kind].fields[i].name;
 		const char *near = units_nearest(name, names, own_fields[kind].count);
 		if (near)
-			return err_set(err, ERR_INVALID,
-				"unknown field '%.40s', did you mean '%s'?", name, near);
+			return err_set(err, ERR_INVALID, "unknown field '%s', did you mean '%s'?",
+				utf8_line(name, quote, sizeof(quote)), near);
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "store/store.h"
 #include "wire/json.h"
+#include "wire/utf8.h"
 #include "worker/parts.h"
 
 enum { LIMIT_DEFAULT = 100 };
@@ -19,11 +20,12 @@ static int list(const struct order *order, const struct asked *asked,
 		.token = order_tenant(order),
 		.limit = asked->limit > 0 ? (size_t)asked->limit : LIMIT_DEFAULT };
 	auto_json struct json_object *array = NULL;
+	char quote[48];
 	if (asked->since && !store_since(asked->since, filter.since))
 		return err_set(err, ERR_INVALID,
-			"since: '%.40s' is neither a time ago (90s, 10m, 2h, 3d) nor a date, for "
+			"since: '%s' is neither a time ago (90s, 10m, 2h, 3d) nor a date, for "
 			"example 2h or 2026-11-15",
-			asked->since);
+			utf8_line(asked->since, quote, sizeof(quote)));
 	TRY(audit_list(&filter, &array, err));
 	struct json_object *newest = json_object_new_array();
 	for (size_t i = json_object_array_length(array); i-- > 0;)
