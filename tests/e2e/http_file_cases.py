@@ -3,11 +3,14 @@
 import hashlib
 import json
 import os
+import shutil
+import subprocess
 import time
 
 from served import Served, error_of
 from http_session_cases import FOREVER, Session, events, next_event
-from suite import check, claim, contains, equal, lacks, nothing_left, wait_until
+from suite import (HUNG_AFTER, Skip, check, claim, contains, equal, lacks, nothing_left, read,
+                   wait_until)
 
 
 class Files:
@@ -201,6 +204,37 @@ def while_busy(person):
             waiting.request("GET", files.base + "/go")
             branch.ask("POST", "/interrupt")
             equal(waiting.getresponse().read(), b"of the first", "one that waited for a branch")
+
+
+@claim("http: curl makes a session, streams it, uploads to it, and goes on with a download")
+def with_curl(person):
+    curl = shutil.which("curl")
+    if not curl:
+        raise Skip("curl is not installed")
+
+    def ask(*args, data=b""):
+        ran = subprocess.run([curl, "-sS", "-m", str(HUNG_AFTER), *args], input=data,
+                             capture_output=True, check=False)
+        equal((ran.returncode, ran.stderr), (0, b""), f"exit status and stderr of curl {args}")
+        return ran.stdout
+
+    content = os.urandom(1 << 20)
+    with Served(person) as served:
+        base = f"http://127.0.0.1:{served.port}/v1/sessions"
+        equal(json.loads(ask(base, "-d", '{"name": "curl"}'))["name"], "curl", "a session")
+        lines = ask("-N", "-H", "Accept: application/x-ndjson", f"{base}/curl/exec", "-d",
+                    '{"code": "for i in range(3): print(i, flush=True)"}').splitlines()
+        equal(json.loads(lines[-1])["data"]["stdout"], "0\n1\n2\n", "events")
+        answer = ask("-T", "-", f"{base}/curl/files/data.bin", data=content)
+        equal(json.loads(answer)["size"], len(content), "an upload of no known length")
+        equal(ask(f"{base}/curl/files/data.bin"), content, "a download")
+        part = person.path("part")
+        with open(part, "wb") as file:
+            file.write(content[:300000])
+        ask("-C", "-", "-o", part, f"{base}/curl/files/data.bin")
+        equal(read(part), content, "a download that was gone on with")
+        ask("-X", "DELETE", f"{base}/curl")
+    nothing_left(person)
 
 
 @claim("http files: of a session that is not there, there are none")
