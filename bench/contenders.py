@@ -281,7 +281,8 @@ def wanted(rows, words):
 
 
 def contenders(stage, warm, demand, words):
-    # whoever names groups alone need not wait for what the others need
-    groups = words if words and set(words) <= set(GROUPS) else GROUPS
+    # whoever names groups, or members of them, need not wait for what the others need
+    named = list(dict.fromkeys(word.partition(":")[0] for word in words))
+    groups = named if named and set(named) <= set(GROUPS) else GROUPS
     rows = [row for group in groups for row in GROUPS[group](stage, warm, demand)]
     return wanted([row for row in rows if is_there(row)], words)

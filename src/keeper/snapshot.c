@@ -27,19 +27,43 @@ struct copying {
 	const struct workspace *workspace;
 	struct snapshot_report *report;
 	int entries_left;
+	int points_fd; /* borrowed */
 	/* Change times tell two changes apart however close they are. Where they do not, a file
-	 * that has just changed may change again without a trace, and is copied every time. */
-	bool is_fine;
+	 * that has just changed may change again without a trace, and is copied every time. It is
+	 * found out when the first file is copied. */
+	bool is_fine, has_tried;
 };
-
-static struct timespec stamp(const struct copying *copying, const struct stat *original)
-{
-	return copying->is_fine ? original->st_ctim : (struct timespec){ 0 };
-}
 
 static bool is_same_time(struct timespec a, struct timespec b)
 {
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Whether two changes one after the other have two times. Looking at a time makes the kernel give
+ * the next change another one, where it can. */
+static bool has_fine_times(int dir_fd)
+{
+	enum { TRIES = 3 };
+	struct stat before;
+	struct stat after;
+	auto_fd int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0 || fstat(fd, &before) < 0)
+		return false;
+	for (int i = 0; i < TRIES; i++) {
+		if (fchmod(fd, 0600) < 0 || fstat(fd, &after) < 0 ||
+			is_same_time(before.st_ctim, after.st_ctim))
+			return false;
+		before = after;
+	}
+	return true;
+}
+
+static struct timespec stamp(struct copying *copying, const struct stat *original)
+{
+	if (!copying->has_tried)
+		copying->is_fine = has_fine_times(copying->points_fd);
+	copying->has_tried = true;
+	return copying->is_fine ? original->st_ctim : (struct timespec){ 0 };
 }
 
 static bool is_unchanged(const struct stat *original, const struct stat *copy)
@@ -415,25 +439,6 @@ static int restore_dir(struct copying *copying, int tree_fd, int home_fd, int de
 /* ---- the door ----------------------------------------------------------------------------------
  */
 
-/* Whether two changes one after the other have two times. Looking at a time makes the kernel give
- * the next change another one, where it can. */
-static bool has_fine_times(int dir_fd)
-{
-	enum { TRIES = 3 };
-	struct stat before;
-	struct stat after;
-	auto_fd int fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (fd < 0 || fstat(fd, &before) < 0)
-		return false;
-	for (int i = 0; i < TRIES; i++) {
-		if (fchmod(fd, 0600) < 0 || fstat(fd, &after) < 0 ||
-			is_same_time(before.st_ctim, after.st_ctim))
-			return false;
-		before = after;
-	}
-	return true;
-}
-
 static int explain(int r, const char *what, struct err *err)
 {
 	if (r == -ENOSPC)
@@ -481,7 +486,7 @@ static struct copying begin(
 	return (struct copying){ .workspace = workspace,
 		.report = report,
 		.entries_left = LIMIT_SNAPSHOT_ENTRIES,
-		.is_fine = has_fine_times(points_fd) };
+		.points_fd = points_fd };
 }
 
 int snapshot_take(const struct workspace *workspace, uint32_t id, uint32_t previous,
