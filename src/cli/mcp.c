@@ -363,6 +363,10 @@ static int run_stdio(struct stdio *io, struct err *err)
 	TRY(check_roots(io, err));
 	TRY(cli_hand_on(&io->wish, err));
 	choose_roots(io);
+	if (isatty(STDIN_FILENO))
+		(void)fputs("hotcell: messages of an MCP client are expected here; hotcell mcp "
+			    "--help tells how one is told of us\n",
+			stderr);
 	int r = start(io, err);
 	if (r == 0)
 		r = serve(io, err);
