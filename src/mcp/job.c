@@ -92,6 +92,8 @@ static int make_job(
 		json_put(job, "verb", json_new_string(tool->verb));
 	if (tool->language)
 		json_put(job, "language", json_new_string(tool->language));
+	if (call->trace[0] && asked_takes(tool->kind, spec_field("traceparent")))
+		json_put(job, "traceparent", json_new_string(call->trace));
 	if (tool->waits)
 		json_put(job, "wait", json_object_new_boolean(true));
 	*ret_job = json_print(job, false);

@@ -42,6 +42,8 @@ struct mcp_context {
 	uint64_t client;       /* whose: nobody else's message cancels it */
 	const char *group;     /* of one client's calls; NULL: none can be cancelled by message */
 
+	const char *trace; /* the traceparent it came with, valid; NULL: none */
+
 	/* where a message has headers, they must say what it says; NULL: not there */
 	bool has_headers;
 	const char *version_header, *method_header, *name_header;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "mcp/mcp.h"
 #include "model/result.h"
+#include "model/trace.h"
 
 enum {
 	MCP_BYTES_MAX = 24 << 20, /* one message, or a batch of them */
@@ -139,7 +140,8 @@ struct mcp_call {
 
 	struct json_object *token; /* of params: progress is wanted; NULL: not */
 	int64_t said_us, progress, output;
-	int64_t begun_s; /* since 1970 */
+	int64_t begun_s;        /* since 1970 */
+	char trace[TRACE_SIZE]; /* what the call is part of; "": not known */
 
 	bool is_listening; /* the answer comes at the end of all notifications */
 	bool wants[MCP_CHANGES];

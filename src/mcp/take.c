@@ -6,6 +6,7 @@
  */
 #include "mcp/take.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -158,13 +159,21 @@ static void take_notification(struct mcp_call *call, const char *method)
 	mcp_drop(call);
 }
 
-static void note_progress_token(struct mcp_call *call)
+/* Who wants to hear of progress, and what the call is part of. The message knows that better than
+ * what carries it. */
+static void note_meta(struct mcp_call *call, const struct mcp_context *context)
 {
 	struct json_object *meta = json_object_object_get(call->params, "_meta");
-	struct json_object *token = NULL;
-	if (json_object_is_type(meta, json_type_object) &&
-		json_object_object_get_ex(meta, "progressToken", &token) && is_id(token))
+	bool has_meta = json_object_is_type(meta, json_type_object);
+	struct json_object *token = has_meta ? json_object_object_get(meta, "progressToken") : NULL;
+	struct json_object *trace = has_meta ? json_object_object_get(meta, "traceparent") : NULL;
+	const char *text =
+		json_object_is_type(trace, json_type_string) ? json_object_get_string(trace) : NULL;
+	if (token && is_id(token))
 		call->token = token;
+	if (!text || !trace_is_valid(text))
+		text = context->trace;
+	(void)snprintf(call->trace, sizeof(call->trace), "%s", text ? text : "");
 }
 
 static void take_request(
@@ -186,7 +195,7 @@ static void take_request(
 		mcp_refuse(call, MCP_METHOD_NOT_FOUND, NULL, "there is no method '%.80s'", method);
 		return;
 	}
-	note_progress_token(call);
+	note_meta(call, context);
 	call->method->answer(call);
 }
 

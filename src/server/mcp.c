@@ -207,6 +207,7 @@ void route_mcp(struct request *request)
 	const struct mcp_context context = { .peer = &asker->peer,
 		.client = request->tenant.key,
 		.group = find_session(request),
+		.trace = request->trace[0] ? request->trace : NULL,
 		.has_headers = true,
 		.version_header = request_header(request, "MCP-Protocol-Version"),
 		.method_header = request_header(request, "Mcp-Method"),

@@ -246,6 +246,27 @@ TEST(progress_rises_and_is_told_only_to_who_asked)
 	tear_down();
 }
 
+TEST(a_trace_is_passed_on_where_it_makes_sense)
+{
+	static const char trace[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+	set_up();
+	context.trace = trace;
+	(void)take("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" RUN "}}");
+	ASSERT(strstr(job, trace));
+	finish(NULL);
+	(void)take("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" RUN
+		   ",\"_meta\":{\"traceparent\":"
+		   "\"00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}}}");
+	ASSERT(strstr(job, "00-1af7"));
+	finish(NULL);
+	context.trace = NULL;
+	(void)take("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" RUN
+		   ",\"_meta\":{\"traceparent\":\"nonsense\"}}}");
+	ASSERT_STR(job, "{\"code\":\"1\"}");
+	finish(NULL);
+	tear_down();
+}
+
 TEST(headers_must_say_what_a_modern_message_says)
 {
 	static const char text[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
