@@ -18,8 +18,9 @@ static void hear_account(
 {
 	static const char before[] = "event: status\ndata: ";
 	auto_json struct json_object *account = answer;
-	auto_fd int nothing = fd;
+	auto_fd int given = fd; /* nothing comes with an account */
 	(void)err;
+	(void)given;
 	if (!account || stream_is_full(request))
 		return;
 	auto_free char *text = json_print(account, false);

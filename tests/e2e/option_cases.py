@@ -122,6 +122,8 @@ def plain(*args, out="ran\n", code=None):
     return lambda person: run_ok(person, *args, out=out, code=code)
 
 
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
 WORKS = {
     "language": [plain("-l", "bash", code="echo $((6 * 7))", out="42\n"),
                  plain("--language=py")],
@@ -132,6 +134,9 @@ WORKS = {
     "memory": [limit_is_told("-m", "128M", "memory", 128 << 20),
                limit_is_told("--memory", "1G", "memory", 1 << 30),
                limit_is_told("--memory", "65536K", "memory", 64 << 20)],
+    "traceparent": [lambda person: equal(
+        person.json("--traceparent", TRACE, *ANYTHING).is_ok()["meta"]["trace_id"],
+        TRACE.split("-")[1], "trace")],
     "pids": [limit_is_told("--pids", "17", "pids", 17)],
     "disk": [limit_is_told("--disk", "1M", "disk", 1 << 20)],
     "inodes": [limit_is_told("--inodes", "100", "inodes", 100)],
@@ -216,6 +221,7 @@ REFUSED = {
     "timeout": ["abc", "0", "-1", "1e99", "", "nan", "inf", "5s", "86401", "0.001", " 5"],
     "cpu-time": ["abc", "0", "-2", "", "nan"],
     "memory": ["abc", "0", "-1", "1", "1Q", "", "99999999999999999999G", "2T", "0x10M", "5 M"],
+    "traceparent": ["", "abc", TRACE[:-1], "ff" + TRACE[2:], TRACE.upper()],
     "pids": ["0", "-1", "many", "1.5", "40000", "99999999999999999999", ""],
     "disk": ["0", "-1", "1K", "abc", ""],
     "inodes": ["0", "3", "abc", ""],
