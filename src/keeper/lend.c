@@ -103,9 +103,10 @@ static struct source *add_source(struct source **list, enum source_kind kind, in
 
 static void drop_source(struct lender *lender, struct source **list, struct source *source)
 {
-	while (*list != source)
+	while (*list && *list != source)
 		list = &(*list)->next;
-	*list = source->next;
+	if (*list)
+		*list = source->next;
 	unwatch(lender, source);
 	free(source);
 }
