@@ -30,10 +30,9 @@
 enum {
 	STRETCHES_MAX = 2000,
 	PAGE = 4096,
-	ENTRIES = 512,      /* of the kernel's list, read at once */
-	READ_GAP = 16,      /* pages that it is cheaper to look up too than to begin anew */
-	MAPS_MAX = 1 << 18, /* of text */
-	TURN_STRETCHES = 512,
+	ENTRIES = 512,           /* of the kernel's list, read at once */
+	READ_GAP = 16,           /* pages that it is cheaper to look up too than to begin anew */
+	MAPS_MAX = 1 << 18,      /* of text */
 	TURN_LEAST = 160,        /* pages: whoever touched fewer has had no turn, */
 	TURN_MOST = 1024,        /* and whoever touched more had one that is not like others */
 	TURN_MAPPING = 64 << 20, /* what is larger is data */
@@ -50,17 +49,14 @@ struct stretch {
 	int advice;
 };
 
+/* A page of these that nobody writes to costs nothing. */
 struct stretches {
-	size_t count, room;
-	struct stretch *items;
+	size_t count;
+	struct stretch items[STRETCHES_MAX];
 };
 
-static struct stretch guest_items[STRETCHES_MAX];
-static struct stretch turn_items[TURN_STRETCHES];
-
 /* What guests touch, and what turns do. */
-static struct stretches guest = { .room = STRETCHES_MAX, .items = guest_items };
-static struct stretches turn = { .room = TURN_STRETCHES, .items = turn_items };
+static struct stretches guest, turn;
 static unsigned int turn_uses; /* how often that was followed */
 static bool was_copied;        /* before that, pages of our own are no turn's */
 
@@ -94,7 +90,7 @@ static void note_page(struct look *look, uintptr_t at, int advice)
 	look->page_count += advice == MADV_POPULATE_WRITE;
 	if (last && last->advice == advice && at >= last->end && at - last->end <= gap)
 		last->end = at + PAGE;
-	else if (to->count < to->room)
+	else if (to->count < STRETCHES_MAX)
 		to->items[to->count++] = (struct stretch){ at, at + PAGE, advice };
 }
 
@@ -152,7 +148,7 @@ static bool note_process(int proc_fd, const char *process, struct look *look)
 		note_line(look, line);
 	}
 	(void)munmap(text, MAPS_MAX);
-	return look->to->count < look->to->room && sysconf(_SC_PAGESIZE) == PAGE;
+	return look->to->count < STRETCHES_MAX && sysconf(_SC_PAGESIZE) == PAGE;
 }
 
 void habit_note(int proc_fd, pid_t pid)
@@ -187,13 +183,12 @@ void habit_follow(void)
 /* A turn that is not like others changes nothing. */
 static void note_turn(const char *process)
 {
-	static struct stretch items[TURN_STRETCHES];
-	struct stretches found = { .room = TURN_STRETCHES, .items = items };
+	static struct stretches found;
 	struct look look = { .to = &found, .is_turn = true };
 	if (!note_process(AT_FDCWD, process, &look) || look.page_count < TURN_LEAST ||
 		look.page_count > TURN_MOST)
 		return;
-	memcpy(turn.items, items, found.count * sizeof(items[0]));
+	memcpy(turn.items, found.items, found.count * sizeof(found.items[0]));
 	turn.count = found.count;
 	turn_uses = 0;
 }
