@@ -27,6 +27,7 @@ enum {
 	CODE_MAX = 4 * RELAY_FRAME_MAX + 4096,
 	ANSWER_MAX = 256 << 10,
 	MATCHES_MAX = 500,
+	LATE_TICKS = 100, /* a second */
 };
 
 enum question {
@@ -47,6 +48,7 @@ struct shell {
 	int status; /* what $? is for the next turn */
 	char flags[REPORT_FLAGS_MAX];
 	bool has_errexit; /* the code speaks of it */
+	bool may_trap; /* code of this or an earlier turn does: programs may follow an interrupt */
 	int exit_code;
 	bool is_held;        /* the code has ended, but not all that it started */
 	int64_t began;       /* the turn, */
@@ -155,6 +157,7 @@ static void execute(struct relay *relay, struct json_object *request)
 	auto_free char *text = xasprintf("%s%s\n", prefix_of(shell), code);
 	relay->executions++;
 	shell->has_errexit = strstr(code, "set -e") || strstr(code, "errexit");
+	shell->may_trap |= strstr(code, "trap") || strstr(code, "TRAP");
 	export_all(shell, json_object_object_get(request, "env"));
 	(void)buf_printf(&shell->script, "__hotcell_begin %d %s eval ", shell->status,
 		shell->status ? "||" : "&&");
@@ -431,8 +434,10 @@ static void find_missed(void *context, const struct process *process)
 	if (process->parent != relay->pid || process->started < shell->began ||
 		process->ignores_interrupt)
 		return;
-	if (!search->is_back && process->started > shell->interrupted + 1)
-		return; /* started by whoever handles the interrupt */
+	/* on a busy machine the shell may start it long after; but a trap's is not to be stopped */
+	int64_t latest = shell->interrupted + (shell->may_trap ? 1 : LATE_TICKS);
+	if (!search->is_back && process->started > latest)
+		return;
 	search->has_found = true;
 	if (!process->catches_interrupt)
 		(void)kill(process->pid, SIGINT);
