@@ -13,8 +13,8 @@ PATIENCE = 170  # seconds; half a minute where nobody else is at work
 GROUPS = {"static", "python"}  # the others need programs that may be missing
 
 REPORT_KEYS = {"machine": dict, "rounds": int, "is_quick": bool, "contenders": list,
-               "throughput": list, "burst": dict, "parked": dict, "memory": dict, "bars": list,
-               "seconds": NUMBER}
+               "throughput": list, "burst": dict, "parked": dict, "memory": dict, "points": dict,
+               "bars": list, "seconds": NUMBER}
 MACHINE_KEYS = {"kernel": str, "cpu": str, "cpus": int, "memory_kb": int, "user": str,
                 "load": NUMBER, "versions": dict}
 SUMMARY_KEYS = {"p25_us": int, "p50_us": int, "p95_us": int, "p99_us": int, "min_us": int,
@@ -28,6 +28,7 @@ LEVEL_KEYS = {"outstanding": int, "bare_per_s": NUMBER, "cells_per_s": NUMBER,
 PARKED_KEYS = {"wanted": int, "reached": int, "seconds": NUMBER, "ended_seconds": NUMBER,
                "memory_kb": int, "kernel_kb": int, "serves": dict}
 WEIGHT_KEYS = {"cells": int, "private_kb": int, "pss_kb": int}
+POINT_KEYS = {"points": int, "private_kb": int, "most_kb": int}
 
 
 def need_bwrap():
@@ -55,9 +56,9 @@ def check_contenders(told):
         check(row["against"] in names, f"whom {row['name']} is compared with", row["against"])
     failed = {row["name"]: row["failure"] for row in told if "failure" in row}
     # what others cannot do here is a finding; all of ours must run
-    ours = [name for name in failed if "hotcell" in name or "lent" in name or "zygote" in name]
+    ours = [name for name in failed if "hotcell" in name or "lent" in name or "held" in name or "zygote" in name]
     equal(ours, [], f"rows that failed, of {failed}")
-    lent = [row for row in told if row["title"].startswith("lent, parked")]
+    lent = [row for row in told if row["title"] in ("lent, parked", "held, parked")]
     check(lent and all(row["warm"] > 0 for row in lent), "rows of parked cells that were not warm",
           {row["name"]: (row["warm"], row["samples"]) for row in lent})
 
@@ -78,6 +79,7 @@ def check_crowds(report, is_root):
     if is_root:  # nobody else may look into a cell
         for name, weight in report["memory"].items():
             check_keys(weight, WEIGHT_KEYS, {"kernel_kb": int}, f"memory of {name}")
+        check_keys(report["points"], POINT_KEYS, {}, "points")
 
 
 @claim("bench --quick prints a table, writes what it promises as JSON and leaves nothing behind")
@@ -107,10 +109,10 @@ def quick(person):
 @claim("bench takes the contenders that are named, and whom they are compared with")
 def some(person):
     need_bwrap()
-    ran = person.call("bench", "--quick", "--rounds", "1", "--json", "-", "static: lent").ok()
+    ran = person.call("bench", "--quick", "--rounds", "1", "--json", "-", "static: held").ok()
     report = json.loads(ran.out)
     equal({row["name"] for row in report["contenders"]},
-          {"static: lent, parked", "static: vfork+exec", "static: bwrap"}, "contenders")
+          {"static: held, parked", "static: vfork+exec", "static: bwrap"}, "contenders")
     check("throughput" not in report, "crowds nobody asked for")
     nothing_left(person)
 

@@ -5,7 +5,7 @@ import re
 
 from suite import check, claim, contains, equal, lacks, matches
 
-COMMANDS = ("run", "check", "session", "token", "repl", "serve", "top", "batch", "audit", "artifacts", "config", "bench",
+COMMANDS = ("run", "check", "session", "token", "repl", "serve", "top", "batch", "mcp", "audit", "artifacts", "config", "bench",
             "doctor", "languages", "providers")
 
 
