@@ -19,6 +19,8 @@ TEST(err_sys_adds_the_kernels_words)
 	ASSERT_EQ(err.code, ERR_SYSTEM);
 	ASSERT_EQ(err.sys, ENOENT);
 	ASSERT_STR(err.text, "open 'x': No such file or directory");
+	ASSERT_EQ(err_sys(&err, ETOOMANYREFS, "send"), -1);
+	ASSERT_HAS(err.text, "send: too many open files of this user");
 }
 
 TEST(err_wrap_puts_context_in_front_and_keeps_the_code)
