@@ -283,7 +283,7 @@ PROGRAMS = {
     "python: how many inodes there are": python("n = 0\ntry:\n    while True: open(f'f{n}', 'w').close(); n += 1\n"
                                                 "except OSError as e: print(e.strerror, n)", "--inodes", "64"),
     "python: large file": python("import os\nos.truncate(os.open('x', 66), 1 << 40)"),
-    "python: output limit": python("import time\nprint('x' * 102500, flush=True)\ntime.sleep(60)", "--output-limit", "100K", "-t", "30"),
+    "python: output limit": python("import time\nprint('x' * 102500, end='', flush=True)\ntime.sleep(60)", "--output-limit", "100K", "-t", "30"),
     "python: output limit of stderr": python("import sys, time\nsys.stderr.write('x' * 102500)\ntime.sleep(60)", "--output-limit", "100K", "-t", "30"),
     "bash: output limit": bash("yes | head -c 102500; sleep 60", "--output-limit", "100K", "-t", "30"),
     "bash: timeout": bash("echo x; while :; do :; done", "-t", "0.6"),
