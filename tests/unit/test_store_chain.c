@@ -12,6 +12,7 @@ static void forge(const char *body, uint64_t torn)
 {
 	struct link none;
 	link_init(&none);
+	buf_done(&line); /* of the one before */
 	buf_init(&line, 4096);
 	ASSERT_EQ(link_forge(&none, torn, body, &line), 0);
 	ASSERT(line.data[line.len - 1] == '\n');
