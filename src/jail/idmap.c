@@ -45,13 +45,16 @@ int idmap_open(uint32_t host_uid, uint32_t host_gid, uint32_t cell_uid, uint32_t
 {
 	/* A namespace cannot be made without a process to live in it, so one is born for the
 	 * moment it takes to write the maps. */
+	pid_t parent = getpid();
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid < 0)
 		return err_sys(err, errno, "make a user namespace for an id map");
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		/* a parent that died before that was told sends no signal any more */
+		while (getppid() == parent)
 			(void)pause();
+		_exit(0);
 	}
 	const uint32_t ids[4] = { host_uid, host_gid, cell_uid, cell_gid };
 	int r = map_and_open(pid, ids, ret_fd, err);

@@ -55,7 +55,7 @@ def worker_holds(person):
             equal(result["stdout"].split("]")[0], "['main.py'", "files of a fresh cell")
             equal(result["meta"]["warm"], True, "warm")
             told.add(result["stdout"])
-            wait_until(lambda: held(daemon) == 1, "the next one")
+            daemon.settle()  # who asks for the next one before it stands ready gets none
         equal(len(told), 3, "cells that draw numbers of their own")
     nothing_left(person)
 
