@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a benchmark needs around it: our programs, a working directory, and cells that stand ready."""
 import contextlib
+import ctypes
 import functools
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PARTS = HERE.parent  # the build directory, or lib/hotcell
+PR_SET_CHILD_SUBREAPER = 36
 STOPWATCH = PARTS / "hotcell-bench"
 RUNTIMES = PARTS / "runtimes"
 
@@ -123,6 +125,23 @@ class Lender:
         return lines[-1] if lines else ""
 
 
+def adopt_orphans():
+    """Whoever's parent is gone is ours then, and so can be ended and waited for."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_children():
+    """What somebody that was ended had started still works for a moment."""
+    while True:
+        for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.005)
+        except ChildProcessError:
+            return
+
+
 class Stage:
     """A directory with the roots and sources that the contenders need."""
 
@@ -132,6 +151,7 @@ class Stage:
         self.stack = contextlib.ExitStack()
 
     def __enter__(self):
+        adopt_orphans()
         name = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="hotcell-bench."))
         self.work = Path(name)
         self.work.chmod(0o755)
@@ -144,6 +164,7 @@ class Stage:
     def __exit__(self, *exit_info):
         if self.has_image:
             ask("docker", "rmi", "--force", IMAGE)
+        end_children()
         self.stack.__exit__(*exit_info)
 
     def make_root(self):

@@ -150,7 +150,7 @@ bool porter_has_valid(const struct porter *porter, int64_t now_s);
 struct holder *porter_find(
 	const struct porter *porter, const char *text, int64_t now_s, const char **ret_why);
 
-/* Why something is refused for now, or for good. */
+/* Why something is refused, for a while or for good. */
 struct refusal {
 	enum token_limit limit;
 	int64_t retry_s; /* 0: waiting does not help */

@@ -73,20 +73,11 @@ struct token_verb {
 /* "30d": so long from now. */
 static bool parse_span(const char *text, int64_t *ret_second)
 {
-	static const struct {
-		char unit;
-		int64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY_SECONDS } };
-	size_t digits = strspn(text, "0123456789");
-	if (digits == 0 || digits > 6 || strlen(text) != digits + 1)
+	int64_t seconds = 0;
+	if (units_parse_span(text, &seconds) < 0)
 		return false;
-	for (size_t i = 0; i < COUNT_OF(units); i++) {
-		if (text[digits] != units[i].unit)
-			continue;
-		*ret_second = time(NULL) + strtoll(text, NULL, 10) * units[i].seconds;
-		return true;
-	}
-	return false;
+	*ret_second = time(NULL) + seconds;
+	return true;
 }
 
 /* "2027-01-31": until that day begins, UTC. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -153,6 +154,24 @@ static size_t least(size_t a, size_t b, size_t c)
 {
 	size_t low = a < b ? a : b;
 	return low < c ? low : c;
+}
+
+int units_parse_span(const char *text, int64_t *ret_seconds)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	size_t digits = strspn(text, "0123456789");
+	if (digits == 0 || digits > 6 || strlen(text) != digits + 1)
+		return -EINVAL;
+	for (size_t i = 0; i < COUNT_OF(units); i++) {
+		if (text[digits] != units[i].unit)
+			continue;
+		*ret_seconds = strtoll(text, NULL, 10) * units[i].seconds;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 /* Levenshtein, one row at a time. Both are at most NAME_MAX_LEN long. */

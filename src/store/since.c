@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/date.h"
-#include "base/own.h"
+#include "model/units.h"
 #include "store/store.h"
 
 enum { DAY_SECONDS = 86400 };
@@ -22,22 +22,12 @@ static void stamp(int64_t second, char since[24])
 /* "2h": so long ago. */
 static bool parse_ago(const char *text, char since[24])
 {
-	static const struct {
-		char unit;
-		int64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY_SECONDS } };
-	size_t digits = strspn(text, "0123456789");
-	if (digits == 0 || digits > 6 || strlen(text) != digits + 1)
+	int64_t ago = 0;
+	int64_t now = time(NULL);
+	if (units_parse_span(text, &ago) < 0)
 		return false;
-	for (size_t i = 0; i < COUNT_OF(units); i++) {
-		if (text[digits] != units[i].unit)
-			continue;
-		int64_t ago = strtoll(text, NULL, 10) * units[i].seconds;
-		int64_t now = time(NULL);
-		stamp(now > ago ? now - ago : 0, since);
-		return true;
-	}
-	return false;
+	stamp(now > ago ? now - ago : 0, since);
+	return true;
 }
 
 static bool parse_date(const char *text, char since[24])

@@ -131,9 +131,10 @@ def refusals(person):
 @claim("a bench that is told to end takes its daemons along")
 def ended(person):
     for number in (signal.SIGTERM, signal.SIGINT):
-        process = person.start("bench", "--rounds", "1000", "static")
+        process = person.start("bench", "--rounds", "1000", "static", env={"TMPDIR": person.dir})
         wait_until(lambda: any("hotcell-bench" in line for line in processes_of(person)),
                    "the first round")
         process.send_signal(number)
         equal(process.wait(HUNG_AFTER), 128 + number, f"exit status after signal {number}")
+        equal(os.listdir(person.dir), [], f"files after signal {number}")
         nothing_left(person)

@@ -122,6 +122,20 @@ TEST(units_format_milli_drops_zeros)
 	ASSERT_STR(text, "100");
 }
 
+TEST(units_parse_span_takes_a_number_and_one_unit)
+{
+	int64_t seconds = 0;
+	ASSERT_EQ(units_parse_span("90s", &seconds), 0);
+	ASSERT_EQ(seconds, 90);
+	ASSERT_EQ(units_parse_span("2h", &seconds), 0);
+	ASSERT_EQ(seconds, 7200);
+	ASSERT_EQ(units_parse_span("7d", &seconds), 0);
+	ASSERT_EQ(seconds, 604800);
+	const char *const wrong[] = { "", "7", "d", "7w", "-7d", "7dd", "1234567s", "1.5h" };
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		ASSERT_EQ(units_parse_span(wrong[i], &seconds), -EINVAL);
+}
+
 TEST(units_nearest_finds_typing_mistakes_only)
 {
 	static const char *const names[] = { "timeout", "memory", "net", "env", "output_limit" };

@@ -33,6 +33,16 @@ def held(daemon):
     return daemon.status()["keeper"]["ahead"]
 
 
+def hold_one(daemon):
+    """Has a worker hold its next cell; what asks it to run."""
+    client = Http(daemon)
+    client.execute("open('left', 'w').write('secret')")
+    daemon.settle()
+    client.execute("pass")
+    wait_until(lambda: held(daemon) == 1, "a cell that is held")
+    return client
+
+
 def stand_ready(daemon):
     """A pool whose cells a raw client may ask for."""
     first = daemon.client()
@@ -44,11 +54,7 @@ def stand_ready(daemon):
 @claim("ahead: a worker holds the next cell, which is fresh and is used once")
 def worker_holds(person):
     with Daemon(person) as daemon:
-        http_client = Http(daemon)
-        http_client.execute("open('left', 'w').write('secret')")
-        daemon.settle()
-        http_client.execute("pass")
-        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        http_client = hold_one(daemon)
         told = set()
         for _ in range(3):
             result = http_client.execute("import os; print(os.listdir('.'), os.urandom(8).hex())")
@@ -63,11 +69,7 @@ def worker_holds(person):
 @claim("ahead: what is held and not used is had back, and the next run has another")
 def had_back(person):
     with Daemon(person) as daemon:
-        http_client = Http(daemon)
-        http_client.execute("pass")
-        daemon.settle()
-        http_client.execute("pass")
-        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        http_client = hold_one(daemon)
         wait_until(lambda: held(daemon) == 0, "it to be had back")
         daemon.wait_for(running=0)
         http_client.execute("print(1)")
@@ -98,10 +100,7 @@ def in_nobodys_way(person):
 @claim("ahead: none is raised for who does not need it")
 def not_raised(person):
     with Daemon(person, "--parked", "0") as daemon:
-        first = daemon.client()
-        first.borrow()
-        first.close()
-        daemon.settle()
+        stand_ready(daemon)
         daemon.client().send("ask", '{"form":"gate","spec":{}}', AHEAD).expect("refused")
         daemon.client().borrow()
     nothing_left(person)
@@ -110,11 +109,7 @@ def not_raised(person):
 @claim("ahead: a cell that died while it was held costs the next run nothing but time")
 def died(person):
     with Daemon(person) as daemon:
-        http_client = Http(daemon)
-        http_client.execute("pass")
-        daemon.settle()
-        http_client.execute("pass")
-        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        http_client = hold_one(daemon)
         keeper = daemon.keeper_pid()
         os.kill(keeper, signal.SIGKILL)
         wait_until(lambda: not read(f"/proc/{keeper}/stat") or children(keeper) == [], "its end")
