@@ -132,6 +132,7 @@ def python_rows(stage, warm, demand):
                   [Bar(0.12, "p95")], socket=warm),
         Contender(group, "held, parked", ["held", "python", "pass"], against,
                   [Bar(0.04), Bar(0.12, "p95")], socket=warm),
+        Contender(group, "over HTTP, parked", ["http", "python", "pass"], against, socket=warm),
         Contender(group, "lent, on demand", ["lent", "python", "pass"], against, socket=demand),
         Contender(group, "lent, on demand, until cleared", ["lent-gone", "python", "pass"], against,
                   [Bar(0.12)], socket=demand),

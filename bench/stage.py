@@ -45,7 +45,7 @@ def part(name):
 def environment():
     """Nothing of the caller's that could change what a program does when it starts."""
     kept = ("HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "BENCH_QUIET", "ASAN_OPTIONS",
-            "UBSAN_OPTIONS", "HOTCELL_STATE_DIR")
+            "UBSAN_OPTIONS", "HOTCELL_STATE_DIR", "DOCKER_HOST")
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     return {"PATH": path, "LANG": "C.UTF-8"} | {
         name: os.environ[name] for name in kept if name in os.environ}
