@@ -3,10 +3,10 @@
 #pragma once
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "store/store.h"
+#include "unit/scratch.h"
 #include "unit/test.h"
 #include "wire/json.h"
 
@@ -16,20 +16,11 @@ static struct result state_result;
 static struct store_run state_run;
 static struct err err;
 
-static int state_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void state_clean_up(void)
 {
 	spec_done(&state_spec);
 	result_done(&state_result);
-	(void)chdir("/");
-	(void)nftw(state_root, state_remove, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(state_root);
 }
 
 /* The working directory is the one the state directory is in. */

@@ -2,32 +2,23 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
 #include "base/place.h"
+#include "unit/scratch.h"
 
 enum { NOBODY = 65534 };
 
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 static struct err err;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 /* The effective user alone was changed, so there is a way back. */
 static void clean_up(void)
 {
 	(void)seteuid(getuid());
-	(void)chdir("/");
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 }
 
 static void set_up(void)

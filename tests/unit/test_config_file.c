@@ -2,26 +2,17 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "config/config.h"
+#include "unit/scratch.h"
 
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 static struct err err;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 }
 
 static void set_up(void)

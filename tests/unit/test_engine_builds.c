@@ -2,12 +2,12 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
 #include "engine/builds.h"
+#include "unit/scratch.h"
 
 /* The test stands in a directory of its own, in which `kept` is the cache. */
 static char root[] = "/tmp/hotcell-test-XXXXXX";
@@ -16,19 +16,10 @@ static struct err err;
 
 enum { PATH_SIZE = 320, MANY = 100, PLENTY = 1 << 30, WORDS_MAX = 64 };
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
 	own_close(&kept);
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 }
 
 static void set_up(void)

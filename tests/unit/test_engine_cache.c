@@ -2,32 +2,23 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/io.h"
 #include "engine/cache.h"
+#include "unit/scratch.h"
 
 #define KEY "0123456789abcdef"
 
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 static int cache = -1;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
 	own_close(&cache);
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 }
 
 static void set_up(void)

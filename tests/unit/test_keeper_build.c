@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
 #include "keeper/build.h"
+#include "unit/scratch.h"
 
 /* One cell has built, the other is to run it. The test stands in the directory that holds both. */
 static struct workspace built = { .fd = -1 };
@@ -15,18 +15,9 @@ static struct workspace fresh = { .fd = -1 };
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 static struct err err;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 }
 
 static void make_workspace(const char *name, struct workspace *workspace)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,6 +10,7 @@
 #include "base/io.h"
 #include "keeper/beneath.h"
 #include "keeper/workspace.h"
+#include "unit/scratch.h"
 
 /* The host's files are below host/, the workspace is cell/ with its home and tmp. The test stands
  * in the directory that holds both. */
@@ -18,18 +18,9 @@ static struct workspace workspace;
 static struct pairs files;
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 	pairs_done(&files);
 }
 

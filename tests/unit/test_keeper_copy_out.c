@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -11,6 +10,7 @@
 
 #include "base/io.h"
 #include "keeper/workspace.h"
+#include "unit/scratch.h"
 
 /* The workspace is cell/ with its home and tmp; results go to out/. The test stands in the
  * directory that holds both. */
@@ -19,18 +19,9 @@ static struct result result;
 static struct spec spec;
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 	result_done(&result);
 	spec_done(&spec);
 }

@@ -2,13 +2,13 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/keeper.h"
+#include "unit/scratch.h"
 
 /* A workspace with a home in it; where it is, for whoever looks from outside. */
 static char place[64];
@@ -23,18 +23,10 @@ static int make_workspace(void)
 	return fd;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void remove_workspace(int fd)
 {
 	(void)close(fd);
-	(void)nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(place);
 }
 
 static void put(int workspace_fd, const char *path, const char *text)

@@ -2,12 +2,12 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/scribe.h"
+#include "unit/scratch.h"
 
 static char dir[] = "/tmp/hotcell-unit-XXXXXX";
 static struct loop loop;
@@ -29,20 +29,12 @@ static void set_up(void)
 	told_count = 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
 	scribes_done(&scribes);
 	loop_done(&loop);
 	own_close(&workspace.fd);
-	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(dir);
 }
 
 static void be_told(

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "base/io.h"
 #include "keeper/snapshot.h"
+#include "unit/scratch.h"
 
 /* A workspace in a directory of the host: on tmpfs as in a cell, where there is one. The test
  * stands in its home. */
@@ -18,18 +18,9 @@ static struct snapshot_report report;
 static char root[] = "/dev/shm/hotcell-test-XXXXXX";
 static struct err err;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void clean_up(void)
 {
-	(void)chdir("/");
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(root);
 }
 
 static void set_up(void)
