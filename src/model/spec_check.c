@@ -322,7 +322,7 @@ static int check_python(const struct spec *spec, struct err *err)
 }
 
 /* Names as import statements have them, of any language: os.path, node:fs, @scope/name. */
-static int check_modules(const char *flag, const struct strings *modules, struct err *err)
+static int check_modules(const char *field, const struct strings *modules, struct err *err)
 {
 	for (size_t i = 0; i < modules->count; i++) {
 		const char *name = modules->items[i];
@@ -332,10 +332,7 @@ static int check_modules(const char *flag, const struct strings *modules, struct
 			is_plain = (unsigned char)name[j] > ' ' && !strchr("\"'\\,;", name[j]) &&
 				   name[j] != 0x7f;
 		if (!is_plain)
-			return err_set(err, ERR_INVALID,
-				"--%s: '%.60s' is no name of a module, for example --%s "
-				"urllib.request",
-				flag, name, flag);
+			return refuse(field, name, "is no name of a module", ERR_INVALID, err);
 	}
 	return 0;
 }
@@ -351,8 +348,8 @@ int spec_check(const struct spec *spec, struct err *err)
 		return refuse("traceparent", spec->traceparent,
 			"is not 00-, 32 hexadecimal digits, -, 16 of them, - and 2 of them",
 			ERR_INVALID, err);
-	TRY(check_modules("allow-import", &spec->allow_modules, err));
-	TRY(check_modules("block-import", &spec->block_modules, err));
+	TRY(check_modules("allow_modules", &spec->allow_modules, err));
+	TRY(check_modules("block_modules", &spec->block_modules, err));
 	int r = check_mounts("ro", &spec->ro, &mounts, err);
 	if (r == 0)
 		r = check_mounts("rw", &spec->rw, &mounts, err);
