@@ -250,6 +250,7 @@ struct raising {
 	int io_fd;                /* init's own /proc/self/io */
 	int life_fd;              /* hangs up when the zygote dies */
 	bool has_spare_network;   /* the zygote is in a network namespace nobody used yet */
+	bool is_used_network;     /* an earlier cell was in the one that is handed over */
 	bool has_user_namespace;  /* an interpreter is in its zygote's already */
 	bool is_born;             /* the zygote was born in the cell's namespaces */
 	struct jail_trees *trees; /* private to the template stage */
@@ -295,12 +296,21 @@ enum zygote_request {
 	ZYGOTE_NONE = 0,
 	ZYGOTE_TEMPLATE, /* with the page; to an interpreter without privilege also with the pidfd
 			  * of the zygote; no answer, a failure is in its report */
-	ZYGOTE_INIT,  /* with the v2 cgroup, if any; answered by a new init's pidfd and socket, or
-		       * by none when it failed: the template's report tells why */
-	ZYGOTE_RAISE, /* to an init, or to a zygote that becomes one; with enum cell_fd */
-	ZYGOTE_GUEST, /* to an interpreter: fork a payload into the cell of an init, with enum
-		       * guest_fd; no answer: it comes to the gate, or the gate closes */
+	ZYGOTE_INIT, /* with the new init's end of a socket, and the v2 cgroup, if any; answered by
+		      * struct birth_notice */
+	ZYGOTE_INIT_IN, /* the same; after the socket comes a network that an earlier cell left as
+			 * it was */
+	ZYGOTE_RAISE,   /* to an init, or to a zygote that becomes one; with enum cell_fd */
+	ZYGOTE_GUEST,   /* to an interpreter: fork a payload into the cell of an init, with enum
+			 * guest_fd; no answer: it comes to the gate, or the gate closes */
 	ZYGOTE_REQUEST_COUNT,
+};
+
+/* Comes with the init's pidfd and, when it is the first in a network that others may be in after
+ * it, with that; without any when it failed: the template's report tells why. */
+struct birth_notice {
+	enum zygote_request request;
+	int32_t pid; /* as the zygote sees it */
 };
 
 /* What a person is told when a step failed: its name, why, and how to mend it. Returns -1. */
@@ -361,6 +371,13 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err);
 /* Moves the caller into a network namespace that nobody used yet: it takes the kernel long, so a
  * zygote has one ready before it is asked. 0 or -errno. */
 int jail_spare_network(void);
+
+/* A descriptor of the network namespace the caller is in, for which it needs no /proc but power
+ * over it. The caller's; or -errno. */
+int jail_open_network(void);
+
+/* Moves the caller back into a network that it has been in. 0 or -errno. */
+int jail_return_to_network(int network_fd);
 
 /* Makes a network namespace for a cell that is being raised meanwhile, and stays out of it. The
  * descriptor is the caller's. 0 or -errno. */

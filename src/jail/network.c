@@ -5,13 +5,15 @@
  * what the cell is for. So a resident zygote goes into a fresh one ahead of time, the next cell
  * inherits it, and the zygote moves on. For a single cell it is made before the supervisor's main()
  * (early.c), else by a privileged supervisor while the zygote is busy with the mounts. No two cells
- * ever share one.
+ * are ever in one at the same time, and one after the other only where the first left no trace in
+ * it (keeper/network.h).
  */
 #include "jail/steps.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -24,6 +26,18 @@
 int jail_spare_network(void)
 {
 	return unshare(CLONE_NEWNET) < 0 ? -errno : 0;
+}
+
+int jail_open_network(void)
+{
+	auto_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int network_fd = fd < 0 ? -1 : ioctl(fd, SIOCGSKNS);
+	return network_fd < 0 ? -errno : network_fd;
+}
+
+int jail_return_to_network(int network_fd)
+{
+	return setns(network_fd, CLONE_NEWNET) < 0 ? -errno : 0;
 }
 
 int jail_early_network(void)
@@ -69,7 +83,7 @@ static int enter_network(const struct raising *raising)
 		return 0;
 	if (!raising->page->plan.has_network)
 		return jail_spare_network();
-	return setns(raising->fds[CELL_FD_NETWORK], CLONE_NEWNET) < 0 ? -errno : 0;
+	return jail_return_to_network(raising->fds[CELL_FD_NETWORK]);
 }
 
 int raise_network(struct raising *raising, struct err *err)
@@ -78,7 +92,9 @@ int raise_network(struct raising *raising, struct err *err)
 	if (r < 0)
 		return err_sys(err, -r, "unshare the network namespace");
 	raising->has_spare_network = true;
-	step_note(raising, STEP_NETWORK, 0, "%s", net_mode_names[raising->page->plan.net]);
+	step_note(raising, STEP_NETWORK, raising->is_used_network, "%s%s",
+		net_mode_names[raising->page->plan.net],
+		raising->is_used_network ? ", untouched by an earlier cell" : "");
 	return 0;
 }
 

@@ -79,6 +79,7 @@ void cell_free(struct cell *cell)
 	bool is_borrowed = cell->keeper->loan_fd >= 0;
 	if (!is_borrowed) /* else the lender ends it */
 		cell_kill(cell);
+	bool is_dead = cell_is_dead(cell);
 	own_close(&cell->listener_fd);
 	own_close(&cell->mounts_fd);
 	own_close(&cell->workspace.fd);
@@ -104,6 +105,7 @@ void cell_free(struct cell *cell)
 	else if (cell->has_group)
 		cgroup_remove(&cell->group);
 	slot_free(&cell->slot);
+	networks_give(&cell->keeper->networks, cell->network, is_dead);
 	page_free(cell->page, sizeof(*cell->page));
 	free(cell->chunk);
 	free(cell->stdin_chunk);
@@ -444,8 +446,14 @@ static int take_init(struct cell *cell, int *ret_sock, struct err *err)
 	for (int attempt = 0; attempt < 2; attempt++) {
 		if (!keeper->has_asked)
 			TRY(keeper_ask_init(keeper, cell->has_group ? &cell->group : NULL, err));
-		keeper->has_asked = false;
-		TRY(zygote_take_init(&keeper->zygote, &cell->pidfd, ret_sock, err));
+		int r = keeper_hear_init(keeper, cell->is_ahead, err);
+		if (r == 0 && keeper->newborn.pidfd >= 0) {
+			cell->pidfd = take_fd(&keeper->newborn.pidfd);
+			cell->network = take_ptr(&keeper->network);
+			*ret_sock = take_fd(&keeper->newborn.sock);
+		}
+		keeper_forget_init(keeper);
+		TRY(r);
 		if (cell->pidfd >= 0)
 			return 0;
 	}

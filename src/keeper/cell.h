@@ -7,6 +7,7 @@
 #include "keeper/host.h"
 #include "keeper/keeper.h"
 #include "keeper/machine.h"
+#include "keeper/network.h"
 #include "keeper/sample.h"
 #include "keeper/workspace.h"
 #include "keeper/zygote.h"
@@ -20,10 +21,14 @@ struct keeper {
 	bool is_probe;
 	bool has_swept;
 	struct zygote zygote;
-	struct host host;      /* the interpreter of guests */
-	struct host next_host; /* the one that will replace it */
-	int network_fd;        /* owned; for the only cell of one that keeps no zygote */
-	bool has_asked;        /* the zygote for an init, which was not taken yet */
+	struct host host;         /* the interpreter of guests */
+	struct host next_host;    /* the one that will replace it */
+	int network_fd;           /* owned; for the only cell of one that keeps no zygote */
+	struct networks networks; /* that may be used again */
+	bool has_asked;           /* the zygote for an init, which no cell took yet */
+	struct newborn newborn;   /* that one */
+	bool has_heard;           /* of it */
+	struct network *network;  /* owned; that one's; NULL: it is not watched */
 	struct cgroup_site site;
 	bool has_looked;           /* for a site; there may be none */
 	uint64_t wanted;           /* bit per step: what its cells raise */
@@ -92,6 +97,7 @@ struct cell {
 	struct cgroup group;
 	bool has_group;
 	struct workspace workspace;
+	struct network *network; /* owned; NULL: nobody is in it after this cell */
 
 	/* all owned; -1 when closed */
 	int pidfd, status_fd, gate_fd, listener_fd, mounts_fd;
@@ -123,8 +129,14 @@ struct cell {
 	int64_t next_pulse_us; /* 0: not ready yet */
 };
 
-/* keeper.c: asks the zygote for an init, which a v2 group must be there for already. */
+/* keeper.c: asks the zygote for an init, which a v2 group must be there for already; hears of it
+ * (waiting, unless it was heard of), and then it is a cell's to take; or lets it go. */
 int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err);
+int keeper_hear_init(struct keeper *keeper, bool is_ahead, struct err *err);
+void keeper_forget_init(struct keeper *keeper);
+
+/* keeper.c: whether the zygote is at work on one. */
+bool keeper_awaits_init(const struct keeper *keeper);
 
 /* keeper.c: one that has borrowed its cell. */
 struct keeper *keeper_for_loan(enum jail_mode mode, const struct spec *spec);
@@ -199,6 +211,9 @@ int cell_await_workspace(struct cell *cell, struct err *err);
 /* supervise.c: ends every process of the cell, and waits for it. */
 void cell_strike(struct cell *cell);
 void cell_kill(struct cell *cell);
+
+/* supervise.c: whether that has happened. */
+bool cell_is_dead(const struct cell *cell);
 
 /* cell.c: why the cell could not be raised. Returns -1. */
 int cell_failure(const struct cell *cell, struct err *err);

@@ -74,6 +74,7 @@ struct lender {
 	int64_t granted_us;     /* when a cell was last lent */
 	int64_t alone_since_us; /* 0: a daemon is there */
 	bool is_low_on_memory;
+	bool has_one_owner; /* the daemon says so: all its clients are the same to it */
 	bool is_over;
 };
 
@@ -164,6 +165,7 @@ static struct pool *find_pool(struct lender *lender, const char *text, size_t le
 	if (pool_open(text, len, (size_t)lender->options.most_parked, &pool, err) < 0)
 		return NULL;
 	pool_set_floor(pool, floor);
+	pool_reuse_networks(pool, lender->has_one_owner);
 	pool->next = lender->pools;
 	lender->pools = pool;
 	lender->pool_count++;
@@ -416,6 +418,13 @@ static void take_settings(struct lender *lender, const struct loan_message *mess
 		lender->options.most_sessions = (long)count;
 		sessions_set_most(lender->sessions, count);
 	}
+	bool had_one_owner = lender->has_one_owner;
+	/* another daemon may not know of it: then nobody said so */
+	lender->has_one_owner = json_object_get_boolean(json_object_object_get(json, "one_owner"));
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		pool_reuse_networks(pool, lender->has_one_owner);
+	if (!lender->has_one_owner && had_one_owner)
+		settle_ahead(lender, INT64_MAX);
 	const char *format = json_object_get_string(json_object_object_get(json, "log_format"));
 	const char *level = json_object_get_string(json_object_object_get(json, "log_level"));
 	if (format && log_format_of(format) < LOG_FORMAT_COUNT && level &&

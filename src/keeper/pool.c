@@ -54,6 +54,8 @@ int pool_open_own(const char *text, size_t len, struct pool **ret_pool, struct e
 
 void pool_close(struct pool *pool)
 {
+	if (pool->keeper) /* there is no next cell */
+		networks_allow(&pool->keeper->networks, false);
 	/* all of them at once, then one after the other */
 	for (size_t i = 0; i < pool->parked_count; i++)
 		cell_strike(pool->parked[i]);
@@ -71,6 +73,19 @@ void pool_set_floor(struct pool *pool, size_t floor)
 	pool->floor = floor < pool->most ? floor : pool->most;
 	if (pool->wanted < pool->floor)
 		pool->wanted = pool->floor;
+}
+
+void pool_reuse_networks(struct pool *pool, bool is_allowed)
+{
+	struct keeper *keeper = pool->keeper;
+	bool was_allowed = keeper->networks.is_allowed;
+	networks_allow(&keeper->networks, is_allowed && pool->policy.spec.net == NET_NONE);
+	if (!was_allowed || keeper->networks.is_allowed)
+		return;
+	/* whoever comes next is somebody else, perhaps */
+	while (pool->parked_count > 0)
+		pool_give_up_one(pool);
+	keeper_forget_init(keeper);
 }
 
 void pool_set_most(struct pool *pool, size_t most)
@@ -190,6 +205,8 @@ bool pool_tend(struct pool *pool)
 
 bool pool_is_unready(const struct pool *pool)
 {
+	if (keeper_awaits_init(pool->keeper))
+		return true;
 	for (size_t i = 0; i < pool->parked_count; i++) {
 		const struct cell *cell = pool->parked[i];
 		if (!cell->is_ready ||

@@ -58,6 +58,10 @@ void pool_give_up_one(struct pool *pool);
 /* At most so many from now on: those beyond it go. */
 void pool_set_most(struct pool *pool, size_t most);
 
+/* Whether a cell may be in a network that an earlier one left as it was: where all are one owner's,
+ * and none reaches a network from within. */
+void pool_reuse_networks(struct pool *pool, bool is_allowed);
+
 /* So many should stand ready whatever the demand, as far as there may be. */
 void pool_set_floor(struct pool *pool, size_t floor);
 

@@ -466,6 +466,14 @@ void cell_strike(struct cell *cell)
 		(void)syscall(SYS_pidfd_send_signal, cell->pidfd, SIGKILL, NULL, 0);
 }
 
+/* The kernel says so of an init only when everybody else of its pid namespace is gone, with all
+ * they had open. */
+bool cell_is_dead(const struct cell *cell)
+{
+	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
+	return cell->pidfd >= 0 && poll(&death, 1, 0) > 0;
+}
+
 void cell_kill(struct cell *cell)
 {
 	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };

@@ -159,27 +159,49 @@ int zygote_template(struct zygote *zygote, int page_fd, int owner_pidfd, struct 
 	return r < 0 ? err_sys(err, -r, "ask the zygote for a template") : 0;
 }
 
-int zygote_ask_init(struct zygote *zygote, int cgroup_fd, struct err *err)
+int zygote_ask_init(struct zygote *zygote, struct newborn *newborn, int network_fd, int cgroup_fd,
+	struct err *err)
 {
-	enum zygote_request request = ZYGOTE_INIT;
-	int r = io_send(
-		zygote->sock, &request, sizeof(request), &cgroup_fd, cgroup_fd >= 0 ? 1 : 0);
+	enum zygote_request request = network_fd >= 0 ? ZYGOTE_INIT_IN : ZYGOTE_INIT;
+	int pair[2];
+	int fds[3];
+	size_t count = 0;
+	/* made by us and not by the zygote: the network a socket is made in shows it */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "make the socket of an init");
+	auto_fd int theirs = pair[1];
+	*newborn = NEWBORN_NONE;
+	newborn->sock = pair[0];
+	fds[count++] = theirs;
+	if (network_fd >= 0)
+		fds[count++] = network_fd;
+	if (cgroup_fd >= 0)
+		fds[count++] = cgroup_fd;
+	int r = io_send(zygote->sock, &request, sizeof(request), fds, count);
 	return r < 0 ? err_sys(err, -r, "ask the zygote for an init") : 0;
 }
 
-int zygote_take_init(struct zygote *zygote, int *ret_pidfd, int *ret_sock, struct err *err)
+int zygote_take_init(struct zygote *zygote, struct newborn *newborn, struct err *err)
 {
-	enum zygote_request echo = ZYGOTE_NONE;
-	int fds[2];
+	struct birth_notice notice = { .request = ZYGOTE_NONE };
+	int fds[2] = { -1, -1 };
 	size_t fd_count = COUNT_OF(fds);
-	ssize_t n = io_recv(zygote->sock, &echo, sizeof(echo), fds, &fd_count);
+	ssize_t n = io_recv(zygote->sock, &notice, sizeof(notice), fds, &fd_count);
 	if (n < 0)
 		return err_sys(err, (int)-n, "hear from the zygote");
-	if (n != sizeof(echo) || echo != ZYGOTE_INIT)
+	newborn->pidfd = fds[0];
+	newborn->network_fd = fds[1];
+	newborn->pid = notice.pid;
+	if (n != sizeof(notice) || notice.request != ZYGOTE_INIT)
 		return err_set(err, ERR_BROKEN, "the zygote died");
-	*ret_pidfd = fd_count == 2 ? fds[0] : -1;
-	*ret_sock = fd_count == 2 ? fds[1] : -1;
 	return 0;
+}
+
+void newborn_done(struct newborn *newborn)
+{
+	own_close(&newborn->sock);
+	own_close(&newborn->pidfd);
+	own_close(&newborn->network_fd);
 }
 
 int zygote_raise(int sock, const int *fds, size_t fd_count, struct err *err)

@@ -33,10 +33,25 @@ void zygote_call_back(struct zygote *zygote);
 /* `owner_pidfd`: the zygote in whose user namespace an interpreter is to work, or -1. */
 int zygote_template(struct zygote *zygote, int page_fd, int owner_pidfd, struct err *err);
 
-/* Asks for an init, in all its namespaces and the v2 group, if any; takes what was asked for. Both
- * descriptors are the caller's, and -1 when it failed: then the template's report tells why. */
-int zygote_ask_init(struct zygote *zygote, int cgroup_fd, struct err *err);
-int zygote_take_init(struct zygote *zygote, int *ret_pidfd, int *ret_sock, struct err *err);
+/* An init that waits for its cell. */
+struct newborn {
+	int sock;       /* owned; closing it ends one that was not asked to raise anything */
+	int pidfd;      /* owned; -1: it failed, and the template's report tells why */
+	int network_fd; /* owned; where it is the first; -1: it is not, or nobody may follow */
+	pid_t pid;
+};
+#define NEWBORN_NONE                                                 \
+	(struct newborn)                                             \
+	{                                                            \
+		.sock = -1, .pidfd = -1, .network_fd = -1, .pid = -1 \
+	}
+
+/* Asks for an init, in all its namespaces and the v2 group, if any, and in a network that an
+ * earlier cell left, if one is given (-1); then takes what was asked for. */
+int zygote_ask_init(struct zygote *zygote, struct newborn *newborn, int network_fd, int cgroup_fd,
+	struct err *err);
+int zygote_take_init(struct zygote *zygote, struct newborn *newborn, struct err *err);
+void newborn_done(struct newborn *newborn);
 
 /* Starts an interpreter that becomes a zygote by itself (its first argument sees to that), and has
  * it fork a payload into the cell of an init, with enum guest_fd. */

@@ -141,6 +141,26 @@ static bool refuse_limit(struct request *request, const struct refusal *refusal)
 	return false;
 }
 
+/* ---- whose cells they are ----------------------------------------------------------------------
+ */
+
+/* Without any token all who get in may do everything, and count as one. When that cannot be told,
+ * they do not. */
+bool access_has_one_owner(struct http *http)
+{
+	struct err err = { 0 };
+	http->has_one_owner =
+		porter_refresh(http->porter, &err) == 0 && !porter_has_tokens(http->porter);
+	return http->has_one_owner;
+}
+
+/* The keeper hears of the first token before of anybody who shows it. */
+static void note_owners(struct http *http)
+{
+	if (http->has_one_owner && porter_has_tokens(http->porter))
+		link_tell_settings(http->settings.server);
+}
+
 /* ---- who it is ---------------------------------------------------------------------------------
  */
 
@@ -155,6 +175,7 @@ static bool ask_porter(struct request *request)
 	else if (r == 0 && http->is_porter_stuck)
 		log_say(LEVEL_INFO, "tokens: they can be read again");
 	http->is_porter_stuck = r < 0;
+	note_owners(http);
 	if (r == 0)
 		return true;
 	answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "access_unavailable", NULL,

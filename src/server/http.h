@@ -159,6 +159,7 @@ void access_end(struct http *http, const struct tenant *tenant, int64_t cpu_us);
 void access_bound(const struct tenant *tenant, struct work_wish *wish); /* what it may have */
 bool access_has_scope(const struct tenant *tenant, enum scope scope);
 void access_tick(struct http *http);
+bool access_has_one_owner(struct http *http); /* are all clients one and the same to us? */
 int access_check_listener(struct http *http, const char *listen, struct err *err);
 
 /* run.c: executions that requests wait for */
@@ -283,6 +284,7 @@ struct http {
 	size_t watcher_count;
 	int64_t watch_us;                      /* when those who watch are told next */
 	struct porter *porter;                 /* owned */
+	bool has_one_owner;                    /* as the keeper was told */
 	bool is_porter_stuck, is_ledger_stuck; /* tokens cannot be read, their use not written */
 	struct http_counts counts;
 };

@@ -150,10 +150,12 @@ void link_open(struct server *server)
 void link_tell_settings(struct server *server)
 {
 	const struct server_settings *settings = &server->settings;
-	auto_free char *text = xasprintf("{\"parked\":%" PRId64 ",\"sessions\":%" PRId64
-					 ",\"log_format\":\"%s\",\"log_level\":\"%s\"}",
-		settings->parked, settings->sessions, log_format_names[settings->log_format],
-		log_level_names[settings->log_level]);
+	auto_free char *text = xasprintf(
+		"{\"parked\":%" PRId64 ",\"sessions\":%" PRId64
+		",\"one_owner\":%s,\"log_format\":\"%s\",\"log_level\":\"%s\"}",
+		settings->parked, settings->sessions,
+		access_has_one_owner(server->http) ? "true" : "false",
+		log_format_names[settings->log_format], log_level_names[settings->log_level]);
 	(void)link_send(server, LOAN_SETTINGS, 0, text, strlen(text), NULL, 0);
 }
 

@@ -32,6 +32,7 @@ struct zygote {
 	struct template_page *template;
 	int life[2]; /* cells hold the reading end: it hangs up when we die */
 	bool has_spare_network;
+	int spare_fd; /* owned; the same; -1: it cannot be had */
 	bool is_born; /* in the namespaces of our only cell, whose init we become */
 };
 
@@ -112,66 +113,112 @@ static _Noreturn void await_cell(struct raising *raising)
 	init_run(raising);
 }
 
-/* Returns the pidfd; *ret_sock is the way to the new init. */
-static int bear_init(struct zygote *zygote, struct raising *raising, int cgroup_fd, int *ret_sock,
-	struct err *err)
+/* What a request for an init came with. */
+struct wish {
+	int sock;       /* the init's way to who asked */
+	int network_fd; /* -1: it is to have one that nobody used yet */
+	int cgroup_fd;  /* v2; -1: none */
+};
+
+/* Returns the init's number; *ret_pidfd is the caller's. */
+static pid_t bear_init(struct zygote *zygote, struct raising *raising, const struct wish *wish,
+	int *ret_pidfd, struct err *err)
 {
 	uint64_t flags = 0;
-	int pair[2];
-	int pidfd = -1;
 	TRY(jail_walk(raising, STAGE_NETWORK, err));
 	TRY(jail_clone_flags(raising, &flags, err));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, errno, "make the socket of an init");
-	zygote->has_spare_network = false; /* the cell's now, whatever becomes of it */
 	jail_note_clone(raising, 0);
-	pid_t pid = clone_init(flags, cgroup_fd, &pidfd);
+	pid_t pid = clone_init(flags, wish->cgroup_fd, ret_pidfd);
 	if (pid == 0) {
 		/* the number stays taken: what comes later must not sit where a program's
 		 * descriptors go */
-		(void)dup2(pair[1], ZYGOTE_CONTROL_FD);
-		(void)close(pair[0]);
-		(void)close(pair[1]);
+		(void)dup2(wish->sock, ZYGOTE_CONTROL_FD);
+		(void)close(wish->sock);
 		(void)close(zygote->life[1]);
+		own_close(&zygote->spare_fd);
 		await_cell(raising);
 	}
-	(void)close(pair[1]);
-	*ret_sock = pair[0];
 	if (pid < 0)
 		jail_note_clone(raising, errno);
-	return pid < 0 ? err_set(err, ERR_SYSTEM, "clone") : pidfd;
+	return pid < 0 ? err_set(err, ERR_SYSTEM, "clone") : pid;
 }
 
-static void answer_init(struct zygote *zygote, const int *fds, size_t fd_count)
+/* Why there is no init is told on the template's page. */
+static void copy_failure(const struct cell_page *birth, struct cell_page *base)
+{
+	copy_birth(birth, base);
+	base->report.failed = birth->report.failed;
+	base->report.failed_errno = birth->report.failed_errno;
+	memcpy(base->report.failed_text, birth->report.failed_text,
+		sizeof(base->report.failed_text));
+}
+
+/* While nobody waits for us: the network of the next cell, and ourselves in it. */
+static void get_ready(struct zygote *zygote)
+{
+	if (!zygote->template->base.plan.is_resident || zygote->has_spare_network)
+		return;
+	zygote->has_spare_network = jail_spare_network() == 0;
+	if (zygote->has_spare_network)
+		zygote->spare_fd = jail_open_network();
+}
+
+/* Only one without any interface that is up can be as it was. */
+static int read_wish(const struct zygote *zygote, enum zygote_request request, const int *fds,
+	size_t fd_count, struct wish *wish, struct err *err)
+{
+	size_t own_count = request == ZYGOTE_INIT_IN ? 2 : 1;
+	if (!zygote->template || fd_count < own_count || fd_count > own_count + 1)
+		return err_set(err, ERR_BROKEN, "a wish for an init that makes no sense");
+	if (request == ZYGOTE_INIT_IN && zygote->template->base.plan.net != NET_NONE)
+		return err_set(err, ERR_BROKEN, "a network that was used, for a cell with one");
+	*wish = (struct wish){ .sock = fds[0],
+		.network_fd = request == ZYGOTE_INIT_IN ? fds[1] : -1,
+		.cgroup_fd = fd_count > own_count ? fds[own_count] : -1 };
+	return 0;
+}
+
+static void answer_init(
+	struct zygote *zygote, enum zygote_request request, const int *fds, size_t fd_count)
 {
 	struct err err = { 0 };
 	struct cell_page birth = { 0 };
+	struct wish wish = { -1, -1, -1 };
+	struct birth_notice notice = { .request = ZYGOTE_INIT, .pid = -1 };
+	int answer[2] = { -1, -1 };
+	int r = read_wish(zygote, request, fds, fd_count, &wish, &err);
+	bool is_used = wish.network_fd >= 0;
 	struct raising raising = { .page = &birth,
 		.template = zygote->template,
-		.has_spare_network = zygote->has_spare_network,
+		.has_spare_network = zygote->has_spare_network && !is_used,
+		.is_used_network = is_used,
 		.listener_fd = -1,
 		.io_fd = -1,
 		.life_fd = zygote->life[0] };
-	enum zygote_request echo = ZYGOTE_INIT;
-	int answer[2] = { -1, -1 };
-	if (zygote->template) {
+	raising.fds[CELL_FD_NETWORK] = wish.network_fd;
+	if (r == 0) {
 		birth.plan = zygote->template->base.plan;
-		answer[0] =
-			bear_init(zygote, &raising, fd_count == 1 ? fds[0] : -1, &answer[1], &err);
+		birth.plan.has_network = is_used;
+		notice.pid = bear_init(zygote, &raising, &wish, &answer[0], &err);
 	}
-	if (zygote->template && answer[0] < 0) {
-		struct report *report = &zygote->template->base.report;
-		copy_birth(&birth, &zygote->template->base);
-		report->failed = birth.report.failed;
-		report->failed_errno = birth.report.failed_errno;
-		memcpy(report->failed_text, birth.report.failed_text, sizeof(report->failed_text));
+	if (zygote->template && notice.pid < 0) {
+		copy_failure(&birth, &zygote->template->base);
 		note_refusal(&zygote->template->base, &err);
 	}
-	(void)io_send(zygote->control_fd, &echo, sizeof(echo), answer, answer[0] >= 0 ? 2 : 0);
+	/* the cell's now, whatever becomes of it; or we go back to ours */
+	if (!is_used)
+		answer[1] = take_fd(&zygote->spare_fd);
+	zygote->has_spare_network =
+		is_used && zygote->spare_fd >= 0 && jail_return_to_network(zygote->spare_fd) == 0;
+	bool is_told = answer[1] >= 0 && birth.plan.net == NET_NONE;
+	(void)io_send(zygote->control_fd, &notice, sizeof(notice), answer,
+		answer[0] < 0 ? 0
+		: is_told     ? 2
+			      : 1);
 	own_close(&answer[0]);
 	own_close(&answer[1]);
-	if (birth.plan.is_resident && !zygote->has_spare_network)
-		zygote->has_spare_network = jail_spare_network() == 0;
+	if (zygote->template)
+		get_ready(zygote);
 }
 
 /* One that was born in its cell's namespaces becomes the init; its death is the answer. */
@@ -213,8 +260,8 @@ static int serve_one(struct zygote *zygote)
 		return -1;
 	if (request == ZYGOTE_TEMPLATE)
 		raise_template(zygote, fds, fd_count);
-	else if (request == ZYGOTE_INIT && !zygote->is_born)
-		answer_init(zygote, fds, fd_count);
+	else if ((request == ZYGOTE_INIT || request == ZYGOTE_INIT_IN) && !zygote->is_born)
+		answer_init(zygote, request, fds, fd_count);
 	else if (request == ZYGOTE_RAISE && zygote->is_born)
 		become_init(zygote, fds, fd_count);
 	for (size_t i = 0; i < fd_count; i++)
@@ -241,7 +288,9 @@ static void reset_signals(void)
 
 static void serve(int control_fd, bool is_born, enum source source)
 {
-	struct zygote zygote = { .control_fd = control_fd, .life = { -1, -1 }, .is_born = is_born };
+	struct zygote zygote = {
+		.control_fd = control_fd, .life = { -1, -1 }, .is_born = is_born, .spare_fd = -1
+	};
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "hotcell-zygote", 0, 0, 0);
 	(void)umask(0022); /* the caller's would make a skeleton that nobody may enter */

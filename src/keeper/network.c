@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/network.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/own.h"
+
+enum { DEPTH_MAX = 2 };
+
+/* A file of the kernel's, and what it said at first. */
+struct view {
+	int fd;     /* owned */
+	char *text; /* owned */
+	size_t len;
+};
+
+struct network {
+	struct network *next;
+	int fd; /* owned */
+	unsigned int uses;
+	struct view views[NETWORK_FILES];
+	size_t view_count;
+};
+
+/* Files that are not watched: each that is open costs the kernel 5 kB. Any other is, also one that
+ * no kernel of today has. */
+/* clang-format off */
+static const char *const passed_over[] = {
+	/* the machine's: the same in all networks, and never the same twice */
+	"softnet_stat", "rt_acct", "stat/rt_cache",
+	/* living sockets, of which sockstat and sockstat6 tell the number. To look for those of one
+	 * network the kernel goes through those of all, which takes up to 0.7 ms */
+	"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6", "protocols",
+	/* living connections, whose number is in stat/nf_conntrack */
+	"nf_conntrack", "nf_conntrack_expect", "stat/synproxy",
+	/* what is in igmp and igmp6, in other words */
+	"mcfilter", "mcfilter6", "anycast6", "dev_mcast",
+	/* what is in route and ipv6_route, in other words */
+	"fib_trie", "rt_cache",
+	/* what only an administrator of the network, or the machine's, can change */
+	"arp_tables_matches", "arp_tables_names", "arp_tables_targets",
+	"ip_tables_matches", "ip_tables_names", "ip_tables_targets",
+	"ip6_tables_matches", "ip6_tables_names", "ip6_tables_targets",
+	"ip_mr_cache", "ip_mr_vif", "ip6_mr_cache", "ip6_mr_vif",
+	"netfilter/nf_log", "netfilter/nfnetlink_log", "netfilter/nfnetlink_queue", "psched", "ptype",
+};
+/* clang-format on */
+
+static bool is_passed_over(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(passed_over); i++)
+		if (strcmp(passed_over[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- what there is to look at ------------------------------------------------------------------
+ */
+
+static int add_name(struct networks *networks, const char *name)
+{
+	if (is_passed_over(name))
+		return 0;
+	if (networks->name_count == NETWORK_FILES)
+		return -E2BIG;
+	networks->names[networks->name_count++] = xstrdup(name);
+	return 0;
+}
+
+/* Takes dir_fd. */
+static int list_names(struct networks *networks, int dir_fd, const char *prefix, int depth)
+{
+	auto_dir DIR *dir = fdopendir(dir_fd);
+	if (!dir) {
+		(void)close(dir_fd);
+		return -EBADF;
+	}
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		auto_free char *name = xasprintf("%s%s", prefix, entry->d_name);
+		int r = 0;
+		if (entry->d_name[0] == '.')
+			continue;
+		if (entry->d_type == DT_DIR) {
+			auto_free char *beneath = xasprintf("%s/", name);
+			int fd = openat(
+				dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			r = fd < 0 || depth == 0 ? -ELOOP
+						 : list_names(networks, fd, beneath, depth - 1);
+		} else if (faccessat(dirfd(dir), entry->d_name, R_OK, AT_EACCESS) == 0) {
+			/* what is closed to us is closed to a cell: its user is nobody or ours */
+			r = add_name(networks, name);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void forget_names(struct networks *networks)
+{
+	while (networks->name_count > 0)
+		free(networks->names[--networks->name_count]);
+}
+
+static void look_for_names(struct networks *networks, int dir_fd)
+{
+	if (networks->has_looked)
+		return;
+	networks->has_looked = true;
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || list_names(networks, fd, "", DEPTH_MAX) < 0)
+		forget_names(networks);
+}
+
+/* ---- looking -----------------------------------------------------------------------------------
+ */
+
+/* Of these numbers in sockstat the kernel has one for all networks together. */
+static void leave_out_machine(char *text, size_t *len)
+{
+	static const char *const words[] = { " orphan ", " alloc ", " mem " };
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		for (char *at = strstr(text, words[i]); at; at = strstr(at, words[i])) {
+			at += strlen(words[i]);
+			size_t digits = strspn(at, "0123456789");
+			memmove(at, at + digits, strlen(at + digits) + 1);
+		}
+	}
+	*len = strlen(text);
+}
+
+/* All of it, also where the kernel tells it in parts; NUL-terminated. */
+static int read_view(int fd, const char *name, char *text, size_t size, size_t *ret_len)
+{
+	size_t len = 0;
+	for (;;) {
+		ssize_t n = pread(fd, text + len, size - 1 - len, (off_t)len);
+		if (n < 0)
+			return -errno;
+		len += (size_t)n;
+		if (n == 0)
+			break;
+		if (len == size - 1)
+			return -EFBIG;
+	}
+	text[len] = '\0';
+	if (strcmp(name, "sockstat") == 0)
+		leave_out_machine(text, &len);
+	*ret_len = len;
+	return 0;
+}
+
+static void free_network(struct networks *networks, struct network *network)
+{
+	for (size_t i = 0; i < network->view_count; i++) {
+		own_close(&network->views[i].fd);
+		free(network->views[i].text);
+	}
+	own_close(&network->fd);
+	free(network);
+	networks->count--;
+}
+
+static int open_views(const struct networks *networks, struct network *network, int dir_fd)
+{
+	char text[NETWORK_TEXT];
+	for (size_t i = 0; i < networks->name_count; i++) {
+		struct view *view = &network->views[network->view_count++];
+		*view = (struct view){ .fd = openat(
+					       dir_fd, networks->names[i], O_RDONLY | O_CLOEXEC) };
+		if (view->fd < 0)
+			return -errno;
+		int r = read_view(view->fd, networks->names[i], text, sizeof(text), &view->len);
+		if (r < 0)
+			return r;
+		view->text = xrealloc(NULL, view->len + 1, 1);
+		memcpy(view->text, text, view->len);
+	}
+	return 0;
+}
+
+static bool is_as_it_was(const struct networks *networks, const struct network *network)
+{
+	char text[NETWORK_TEXT];
+	size_t len = 0;
+	for (size_t i = 0; i < network->view_count; i++) {
+		const struct view *view = &network->views[i];
+		if (read_view(view->fd, networks->names[i], text, sizeof(text), &len) < 0 ||
+			len != view->len || memcmp(text, view->text, len) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Half of what we may have open is left to cells. */
+static bool has_room(int fd)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	       (rlim_t)fd + NETWORK_FILES < limit.rlim_cur / 2;
+}
+
+static bool is_alive(int pidfd)
+{
+	struct pollfd death = { .fd = pidfd, .events = POLLIN };
+	return poll(&death, 1, 0) == 0;
+}
+
+struct network *networks_watch(struct networks *networks, int network_fd, pid_t pid, int pidfd)
+{
+	char path[64];
+	auto_fd int fd = network_fd;
+	bool is_hopeless = networks->changed_in_row >= NETWORKS_CHANGED;
+	if (fd < 0 || !networks->is_allowed || is_hopeless || networks->count >= NETWORKS_MAX ||
+		!has_room(fd))
+		return NULL;
+	(void)snprintf(path, sizeof(path), "/proc/%d/net", (int)pid);
+	auto_fd int dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return NULL;
+	look_for_names(networks, dir_fd);
+	if (networks->name_count == 0)
+		return NULL;
+	struct network *network = xcalloc(1, sizeof(*network));
+	network->fd = take_fd(&fd);
+	networks->count++;
+	/* as long as it lives, the number is its own and not another process's */
+	if (open_views(networks, network, dir_fd) < 0 || !is_alive(pidfd)) {
+		free_network(networks, network);
+		return NULL;
+	}
+	return network;
+}
+
+/* ---- the shelf ---------------------------------------------------------------------------------
+ */
+
+struct network *networks_take(struct networks *networks)
+{
+	struct network *network = networks->idle;
+	if (!network)
+		return NULL;
+	networks->idle = network->next;
+	networks->idle_count--;
+	return network;
+}
+
+int network_fd(const struct network *network)
+{
+	return network->fd;
+}
+
+void networks_give(struct networks *networks, struct network *network, bool is_empty)
+{
+	if (!network)
+		return;
+	bool is_wanted = is_empty && networks->is_allowed && ++network->uses < NETWORK_USES &&
+			 networks->idle_count < NETWORKS_IDLE;
+	bool is_same = is_wanted && is_as_it_was(networks, network);
+	if (is_wanted)
+		networks->changed_in_row = is_same ? 0 : networks->changed_in_row + 1;
+	if (!is_same) {
+		free_network(networks, network);
+		return;
+	}
+	network->next = networks->idle;
+	networks->idle = network;
+	networks->idle_count++;
+}
+
+void networks_allow(struct networks *networks, bool is_allowed)
+{
+	networks->is_allowed = is_allowed;
+	while (!is_allowed && networks->idle)
+		free_network(networks, networks_take(networks));
+}
+
+void networks_done(struct networks *networks)
+{
+	networks_allow(networks, false);
+	forget_names(networks);
+}
