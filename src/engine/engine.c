@@ -31,7 +31,8 @@ struct making {
 	char *runtime; /* owned; shown at RUNTIME_DIR, or NULL */
 	int build_fd;  /* owned; what the compiler made, or -1 */
 	struct stand stand;
-	struct strings own_argv; /* the part of argv that is the code's */
+	struct strings own_argv;   /* the part of argv that is the code's */
+	struct audit_draft *draft; /* owned; of the record, or NULL */
 };
 
 static int load_language(const struct spec *spec, struct language *language, struct err *err)
@@ -217,9 +218,33 @@ static bool needs_full_proc(const struct spec *spec, const struct language *lang
 	return spec->proc == PROC_MASKED || (spec->proc == PROC_AUTO && language->needs_full_proc);
 }
 
-static int run_made(struct spec *spec, const struct engine_wishes *wishes,
-	const struct making *making, struct result *result, struct report *report,
-	struct engine_rest *rest, struct err *err)
+static struct engine_code code_of(const struct engine_wishes *wishes, const struct making *making)
+{
+	return (struct engine_code){ .text = making->has_code ? buf_text(&making->code) : NULL,
+		.len = making->has_code ? making->code.len : 0,
+		.token = wishes->token,
+		.draft = making->draft };
+}
+
+/* A run that is under way. */
+struct waiting {
+	const struct spec *spec;
+	const struct engine_wishes *wishes;
+	struct making *making;
+	const struct result *result;
+};
+
+static void draft_record(void *context)
+{
+	const struct waiting *waiting = context;
+	struct making *making = waiting->making;
+	const struct engine_code code = code_of(waiting->wishes, making);
+	if (!making->draft)
+		making->draft = engine_draft_record(waiting->spec, &code, waiting->result);
+}
+
+static int run_made(struct spec *spec, const struct engine_wishes *wishes, struct making *making,
+	struct result *result, struct report *report, struct engine_rest *rest, struct err *err)
 {
 	struct guard_report guard = { 0 };
 	bool is_guarded = making->language->is_guarded && spec->profile != PROFILE_TRUSTED;
@@ -228,6 +253,9 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 	struct hearing hearing = { .channel = { .result = result },
 		.report = is_guarded ? &guard : NULL,
 		.outlet = &wishes->outlet };
+	struct waiting waiting = {
+		.spec = spec, .wishes = wishes, .making = making, .result = result
+	};
 	const struct task task = {
 		.spec = spec,
 		.argv = &making->argv,
@@ -244,6 +272,8 @@ static int run_made(struct spec *spec, const struct engine_wishes *wishes,
 		.ahead = memory_ahead(wishes->memory),
 		.interrupt_fd = wishes->interrupt_fd,
 		.build = making->build_fd >= 0 ? &making->build_fd : NULL,
+		.meanwhile = draft_record,
+		.meanwhile_context = &waiting,
 	};
 	if (spec->commands.count > 0 && spec->exec.count == 0)
 		spec->interpreter = making->argv.items[0];
@@ -345,6 +375,7 @@ static void making_done(struct making *making)
 	free(making->file);
 	free(making->runtime);
 	own_close(&making->build_fd);
+	engine_draft_free(making->draft);
 }
 
 static void tell_failure(struct result *result, const struct err *err)
@@ -352,13 +383,6 @@ static void tell_failure(struct result *result, const struct err *err)
 	result->status = err->code == ERR_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_SETUP_ERROR;
 	result->exit_code = EXIT_COULD_NOT_RUN;
 	result_set_error(result, "setup", "%s", err->text);
-}
-
-static struct engine_code code_of(const struct engine_wishes *wishes, const struct making *making)
-{
-	return (struct engine_code){ .text = making->has_code ? buf_text(&making->code) : NULL,
-		.len = making->has_code ? making->code.len : 0,
-		.token = wishes->token };
 }
 
 /* Whatever became of a run, it is recorded before anybody hears of it. */

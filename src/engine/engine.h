@@ -14,6 +14,7 @@
 #include "wire/utf8.h"
 
 struct json_object;
+struct audit_draft;
 
 struct engine_wishes {
 	struct outlet outlet;
@@ -51,8 +52,15 @@ void engine_clean(struct engine_rest *rest);
 struct engine_code {
 	const char *text; /* NULL: it was not read, or it is a program of the cell */
 	size_t len;
-	const char *token; /* as in engine_wishes */
+	const char *token;         /* as in engine_wishes */
+	struct audit_draft *draft; /* of its record; NULL: none was made */
 };
+
+/* Does of the record of an execution what can be done before it is over: for whoever waits for it.
+ * The caller's; NULL: nothing could be done. */
+struct audit_draft *engine_draft_record(
+	const struct spec *spec, const struct engine_code *code, const struct result *result);
+void engine_draft_free(struct audit_draft *draft);
 
 /* Records that an execution begins, where the spec wants to know of it whatever happens then. */
 int engine_record_beginning(const struct spec *spec, const struct engine_code *code,

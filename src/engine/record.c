@@ -21,7 +21,20 @@ static struct store_run run_of(
 		.result = result,
 		.code = code->text,
 		.code_len = code->len,
-		.token = code->token };
+		.token = code->token,
+		.draft = code->draft };
+}
+
+struct audit_draft *engine_draft_record(
+	const struct spec *spec, const struct engine_code *code, const struct result *result)
+{
+	const struct store_run run = run_of(spec, code, result);
+	return audit_draft(&run);
+}
+
+void engine_draft_free(struct audit_draft *draft)
+{
+	audit_draft_free(draft);
 }
 
 int engine_record_beginning(const struct spec *spec, const struct engine_code *code,

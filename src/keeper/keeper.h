@@ -90,6 +90,9 @@ struct task {
 	 */
 	bool (*is_interrupt)(void *context);
 	void *interrupt_context;
+	/* Called when nothing is left but to wait for the program; NULL: nobody uses the time. */
+	void (*meanwhile)(void *context);
+	void *meanwhile_context;
 };
 
 /* Whether what came from the task's interrupt_fd is an interrupt. */

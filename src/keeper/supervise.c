@@ -614,6 +614,8 @@ int cell_supervise(struct cell *cell, struct err *err)
 					     : cell_open_gate(cell, err));
 	if (cell->keeper->is_resident)
 		cell_hold_mounts(cell);
+	if (cell->task->meanwhile)
+		cell->task->meanwhile(cell->task->meanwhile_context);
 	cell->chunk = malloc(CELL_CHUNK);
 	if (!cell->chunk)
 		return err_sys(err, errno, "make room for output");

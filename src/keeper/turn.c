@@ -221,6 +221,8 @@ static int run(struct cell *cell, const struct turn_wish *wish, struct err *err)
 	cell->started_us = clock_us();
 	cell->deadline_us = cell->started_us + cell->task->spec->timeout_ms * 1000;
 	note_earlier(cell);
+	if (cell->task->meanwhile)
+		cell->task->meanwhile(cell->task->meanwhile_context);
 	cell->chunk = malloc(CELL_CHUNK);
 	if (!cell->chunk)
 		return err_sys(err, errno, "make room for output");

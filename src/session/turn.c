@@ -32,6 +32,7 @@ struct taking {
 	bool has_begun;             /* the code may speak by now: too late for a report */
 	struct json_object *check;  /* owned; what the code is to be looked at for first */
 	const char *checked;        /* the id of the session for which that was done, or NULL */
+	struct audit_draft *draft;  /* owned; of the record, or NULL */
 };
 
 /* ---- to the runner ----------------------------------------------------------------------------
@@ -224,6 +225,7 @@ static int take(struct taking *taking, const char *session, bool waits, const st
 static void taking_done(struct taking *taking)
 {
 	spec_done(&taking->spec);
+	engine_draft_free(taking->draft);
 	buf_done(&taking->frames);
 	json_free(&taking->answer);
 	json_free(&taking->check);
@@ -334,6 +336,24 @@ static void copy_limits(struct spec *to, const struct spec *from)
 	(void)guard_policy_read(guard, to, &err);
 }
 
+static struct engine_code code_of(const struct taking *taking)
+{
+	const struct session_turn *turn = taking->turn;
+	return (struct engine_code){ .text = turn->code,
+		.len = turn->code_len,
+		.token = turn->token,
+		.draft = taking->draft };
+}
+
+/* Not before the turn is granted: only then is it known whose it is. */
+static void draft_record(void *context)
+{
+	struct taking *taking = context;
+	engine_draft_free(take_ptr(&taking->draft));
+	const struct engine_code code = code_of(taking);
+	taking->draft = engine_draft_record(&taking->spec, &code, taking->result);
+}
+
 static int execute(struct taking *taking, struct err *err)
 {
 	const struct session_turn *turn = taking->turn;
@@ -344,7 +364,9 @@ static int execute(struct taking *taking, struct err *err)
 		.ear = { .hear = hear, .context = taking },
 		.interrupt_fd = turn->interrupt_fd,
 		.is_interrupt = turn->is_interrupt,
-		.interrupt_context = turn->context };
+		.interrupt_context = turn->context,
+		.meanwhile = draft_record,
+		.meanwhile_context = taking };
 	TRY(add_frame(&taking->frames, request, err));
 	int r = take(taking, turn->session, turn->waits, &task, &end, err);
 	if (r < 0 && taking->check) {
@@ -384,9 +406,7 @@ static void collect(struct taking *taking)
 static int begin_record(struct taking *taking, bool *ret_is_recorded, struct err *err)
 {
 	const struct session_turn *turn = taking->turn;
-	const struct engine_code code = {
-		.text = turn->code, .len = turn->code_len, .token = turn->token
-	};
+	const struct engine_code code = code_of(taking);
 	(void)snprintf(
 		taking->result->session, sizeof(taking->result->session), "%s", turn->session);
 	TRY(engine_record_beginning(&taking->spec, &code, taking->result, err));
@@ -396,10 +416,7 @@ static int begin_record(struct taking *taking, bool *ret_is_recorded, struct err
 
 static int record(struct taking *taking, struct err *err)
 {
-	const struct session_turn *turn = taking->turn;
-	const struct engine_code code = {
-		.text = turn->code, .len = turn->code_len, .token = turn->token
-	};
+	const struct engine_code code = code_of(taking);
 	struct err unrecorded = { 0 }; /* a warning in the result, too */
 	return engine_record(&taking->spec, &code, taking->result, &unrecorded, err);
 }

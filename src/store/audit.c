@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/date.h"
 #include "base/io.h"
 #include "base/own.h"
@@ -24,7 +25,11 @@
 #include "store/store.h"
 #include "wire/json.h"
 
-enum { WORDS_MAX = 256, USERS_MAX = 16 << 10 }; /* bytes of a text from outside */
+enum {
+	WORDS_MAX = 256, /* bytes of a text from outside */
+	USERS_MAX = 16 << 10,
+	SEEN_US = 1000000, /* how long a log that was opened is taken for the one that is there */
+};
 
 /* The text is written as it comes: it is in the way of every answer, and making objects first takes
  * longer than all the rest. */
@@ -230,29 +235,88 @@ static void put_trace(struct writer *writer, const char *traceparent)
 	put_text(writer, "trace_id", id);
 }
 
+/* What stands between the time and how it ended. */
+static void put_run(struct writer *writer, const struct store_run *run)
+{
+	put_text(writer, "id", run->result->id);
+	put_who(writer, run->token);
+	put_what(writer, run);
+	put_trace(writer, run->spec->traceparent);
+	if (run->result->session[0])
+		put_text(writer, "session", run->result->session);
+	put_text(writer, "profile", profile_names[run->spec->profile]);
+	put_bool(writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
+}
+
+/* Both texts are objects that are not closed, as the body itself is while it is written. */
+struct audit_draft {
+	struct buf run;
+	struct buf limits;
+	struct log_view log;
+	int64_t made_us;
+};
+
+static void put_drafted(struct writer *writer, const struct buf *text)
+{
+	put(writer, ",", 1);
+	put(writer, text->data + 1, text->len - 1);
+}
+
 /* 0, or -ENOSPC. */
 static int write_body(const struct store_run *run, bool is_over, struct buf *out)
 {
 	struct writer writer = { .out = out };
 	put(&writer, "{", 1);
 	put_now(&writer);
-	put_text(&writer, "id", run->result->id);
-	put_who(&writer, run->token);
-	put_what(&writer, run);
-	put_trace(&writer, run->spec->traceparent);
-	if (run->result->session[0])
-		put_text(&writer, "session", run->result->session);
-	put_text(&writer, "profile", profile_names[run->spec->profile]);
-	put_bool(&writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
+	if (run->draft)
+		put_drafted(&writer, &run->draft->run);
+	else
+		put_run(&writer, run);
 	if (is_over) {
 		put_outcome(&writer, run->result);
 		put_isolation(&writer, run->result);
 	} else {
 		put_text(&writer, "status", AUDIT_BEGUN);
 	}
-	put_limits(&writer, run->spec);
+	if (run->draft)
+		put_drafted(&writer, &run->draft->limits);
+	else
+		put_limits(&writer, run->spec);
 	put_close(&writer);
 	return writer.is_short ? -ENOSPC : 0;
+}
+
+struct audit_draft *audit_draft(const struct store_run *run)
+{
+	struct err err = { 0 };
+	int dir_fd = -1;
+	if (run->spec->audit == AUDIT_OFF || state_open(log_place, true, &dir_fd, &err) < 0)
+		return NULL;
+	struct audit_draft *draft = xcalloc(1, sizeof(*draft));
+	draft->made_us = clock_us();
+	log_view(dir_fd, &draft->log);
+	buf_init(&draft->run, LIMIT_AUDIT_LINE);
+	buf_init(&draft->limits, LIMIT_AUDIT_LINE);
+	struct writer run_writer = { .out = &draft->run };
+	struct writer limits_writer = { .out = &draft->limits };
+	put(&run_writer, "{", 1);
+	put_run(&run_writer, run);
+	put(&limits_writer, "{", 1);
+	put_limits(&limits_writer, run->spec);
+	if (!run_writer.is_short && !limits_writer.is_short)
+		return draft;
+	audit_draft_free(draft);
+	return NULL;
+}
+
+void audit_draft_free(struct audit_draft *draft)
+{
+	if (!draft)
+		return;
+	buf_done(&draft->run);
+	buf_done(&draft->limits);
+	log_view_done(&draft->log);
+	free(draft);
 }
 
 int audit_prepare(const struct spec *spec, struct err *err)
@@ -268,15 +332,21 @@ int audit_prepare(const struct spec *spec, struct err *err)
 
 static int append(const struct store_run *run, bool is_over, struct err *err)
 {
-	auto_fd int dir_fd = -1;
 	const struct spec *spec = run->spec;
+	struct log_view own = { .dir_fd = -1, .fd = -1, .size = -1 };
 	auto_buf struct buf body;
 	buf_init(&body, LIMIT_AUDIT_LINE);
 	if (write_body(run, is_over, &body) < 0)
 		return err_set(
 			err, ERR_LIMIT, "an audit record is over %d bytes", LIMIT_AUDIT_LINE);
-	TRY(state_open(log_place, true, &dir_fd, err));
-	return log_append(dir_fd, body.data, spec->audit_size, spec->audit == AUDIT_SYNC, err);
+	/* by and by a person may have moved the directory */
+	bool is_seen = run->draft && clock_us() - run->draft->made_us < SEEN_US;
+	if (!is_seen)
+		TRY(state_open(log_place, true, &own.dir_fd, err));
+	int r = log_append(is_seen ? &run->draft->log : &own, body.data, spec->audit_size,
+		spec->audit == AUDIT_SYNC, err);
+	log_view_done(&own);
+	return r;
 }
 
 int audit_begin(const struct store_run *run, struct err *err)

@@ -14,6 +14,10 @@
  * follows that. A crash in between is harmless: an empty current file looks for the newest older
  * one.
  *
+ * Who waits for a run to end looks at the log meanwhile (struct log_view). What was seen without
+ * the lock counts if the file ended with a whole record and has the same size under the lock: bytes
+ * that came before a whole record's end are never taken back.
+ *
  * The page cache keeps what was written when processes die, however many. Only `sync` waits for the
  * disk, too.
  */
@@ -182,30 +186,53 @@ static int is_current(int dir_fd, const struct stat *st, bool *ret_is_current)
 	return 0;
 }
 
-/* Opens and locks the current file. */
-static int open_locked(int dir_fd, int *ret_fd, off_t *ret_size, struct err *err)
+static int open_current(int dir_fd, int *ret_fd, struct stat *ret_st)
+{
+	return state_open_file(dir_fd, LOG_CURRENT, O_RDWR | O_APPEND | O_CREAT, ret_fd, ret_st);
+}
+
+/* Locks the current file, and opens it first where that was not done yet. */
+static int open_locked(struct log_view *view, int *ret_fd, off_t *ret_size, struct err *err)
 {
 	for (int i = 0; i < TRIES; i++) {
-		auto_fd int fd = -1;
+		auto_fd int fd = take_fd(&view->fd);
 		struct stat st;
 		bool is_same = false;
-		int r = state_open_file(dir_fd, LOG_CURRENT, O_RDWR | O_APPEND | O_CREAT, &fd, &st);
+		int r = fd < 0 ? open_current(view->dir_fd, &fd, &st) : 0;
 		if (r == 0)
 			r = state_lock(fd);
-		if (r == 0)
-			r = is_current(dir_fd, &st, &is_same);
-		if (r == 0 && is_same && fstat(fd, &st) < 0)
+		if (r == 0 && fstat(fd, &st) < 0)
 			r = -errno;
-
+		if (r == 0)
+			r = is_current(view->dir_fd, &st, &is_same);
 		if (r < 0)
 			return refuse_log(-r, err);
-		if (!is_same)
+		if (!is_same) {
+			view->size = -1;
 			continue;
+		}
 		*ret_size = st.st_size;
 		*ret_fd = take_fd(&fd);
 		return 0;
 	}
 	return err_set(err, ERR_SYSTEM, "the audit log is renamed faster than it can be opened");
+}
+
+void log_view(int dir_fd, struct log_view *view)
+{
+	struct stat st;
+	*view = (struct log_view){ .dir_fd = dir_fd, .fd = -1, .size = -1 };
+	if (open_current(dir_fd, &view->fd, &st) < 0 ||
+		log_read_tail(view->fd, st.st_size, &view->tail) < 0)
+		return;
+	bool is_whole = view->tail.has_record && view->tail.torn == 0 && !view->tail.lacks_newline;
+	view->size = is_whole ? st.st_size : -1;
+}
+
+void log_view_done(struct log_view *view)
+{
+	own_close(&view->fd);
+	own_close(&view->dir_fd);
 }
 
 /* What the first record of a new file follows. */
@@ -285,20 +312,25 @@ static int sync_log(int dir_fd, int fd, bool is_new, struct err *err)
 }
 
 /* Looks at the file's end, begins a new file when it is time. True in *ret_is_full: it was. */
-static int look(int dir_fd, int fd, off_t size, size_t len, int64_t total, struct log_tail *tail,
-	bool *ret_is_full, struct err *err)
+static int look(const struct log_view *view, int fd, off_t size, size_t len, int64_t total,
+	struct log_tail *tail, bool *ret_is_full, struct err *err)
 {
-	int r = log_read_tail(fd, size, tail);
+	int r = 0;
+	if (view->size == size)
+		*tail = view->tail;
+	else
+		r = log_read_tail(fd, size, tail);
 	if (r < 0)
 		return err_sys(err, -r, "read the end of the audit log");
 	*ret_is_full = tail->has_record && tail->torn == 0 && !tail->lacks_newline &&
 		       size + (off_t)len > log_file_max(total);
 	if (*ret_is_full)
-		return rotate(dir_fd, tail->last.seq, total, err);
-	return tail->has_record ? 0 : carry_over(dir_fd, &tail->last, err);
+		return rotate(view->dir_fd, tail->last.seq, total, err);
+	return tail->has_record ? 0 : carry_over(view->dir_fd, &tail->last, err);
 }
 
-int log_append(int dir_fd, const char *body, int64_t total, bool wants_sync, struct err *err)
+int log_append(
+	struct log_view *view, const char *body, int64_t total, bool wants_sync, struct err *err)
 {
 	auto_fd int fd = -1;
 	auto_buf struct buf line;
@@ -308,8 +340,8 @@ int log_append(int dir_fd, const char *body, int64_t total, bool wants_sync, str
 	buf_init(&line, LIMIT_AUDIT_LINE);
 	for (int i = 0; i < TRIES && is_full; i++) {
 		own_close(&fd);
-		TRY(open_locked(dir_fd, &fd, &size, err));
-		TRY(look(dir_fd, fd, size, strlen(body), total, &tail, &is_full, err));
+		TRY(open_locked(view, &fd, &size, err));
+		TRY(look(view, fd, size, strlen(body), total, &tail, &is_full, err));
 	}
 	if (is_full)
 		return err_set(
@@ -325,14 +357,14 @@ int log_append(int dir_fd, const char *body, int64_t total, bool wants_sync, str
 		return err_set(
 			err, ERR_LIMIT, "an audit record is over %d bytes", LIMIT_AUDIT_LINE);
 	TRY(write_line(fd, &line, size, err));
-	return wants_sync ? sync_log(dir_fd, fd, size == 0, err) : 0;
+	return wants_sync ? sync_log(view->dir_fd, fd, size == 0, err) : 0;
 }
 
 int log_reserve(int dir_fd, struct err *err)
 {
 	auto_fd int fd = -1;
 	struct stat st;
-	int r = state_open_file(dir_fd, LOG_CURRENT, O_RDWR | O_APPEND | O_CREAT, &fd, &st);
+	int r = open_current(dir_fd, &fd, &st);
 	if (r < 0)
 		return refuse_log(-r, err);
 	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, RESERVE) < 0 && errno != EOPNOTSUPP)

@@ -44,8 +44,23 @@ bool log_is_crash(uint64_t size, bool lacks_newline);
 /* How many bytes one file may have, when all of them have `total`. */
 int64_t log_file_max(int64_t total);
 
-/* Adds a record with this body to the log in `dir_fd`; the whole log stays below `total` bytes. */
-int log_append(int dir_fd, const char *body, int64_t total, bool wants_sync, struct err *err);
+/* The log as somebody saw it who had time to, and no lock. */
+struct log_view {
+	int dir_fd; /* owned */
+	int fd;     /* owned; the current file, or -1 */
+	off_t size; /* of which it ended like this; -1: that was not seen */
+	struct log_tail tail;
+};
+
+/* Looks at the log in `dir_fd`, which it takes. Whatever cannot be seen is looked for again by
+ * log_append(), which says why it cannot. */
+void log_view(int dir_fd, struct log_view *view);
+void log_view_done(struct log_view *view);
+
+/* Adds a record with this body to the log that is seen here; the whole log stays below `total`
+ * bytes. */
+int log_append(
+	struct log_view *view, const char *body, int64_t total, bool wants_sync, struct err *err);
 
 /* Whether log_append() could write now, as far as can be told; room for a few records is reserved
  * where the file system can. */

@@ -23,13 +23,16 @@
 
 struct json_object;
 
+struct audit_draft;
+
 /* One run, as far as it came. */
 struct store_run {
 	const struct spec *spec;
 	const struct result *result;
 	const char *code; /* NULL: it was not read, or it is a program of the cell */
 	size_t code_len;
-	const char *token; /* the name of the token it was asked with; NULL: none */
+	const char *token;         /* the name of the token it was asked with; NULL: none */
+	struct audit_draft *draft; /* of its record; NULL: none was made */
 };
 
 /* ---- the audit log ----------------------------------------------------------------------------
@@ -44,7 +47,13 @@ int audit_prepare(const struct spec *spec, struct err *err);
 /* Adds that record, where spec->audit wants a run to leave one whatever happens to it and to us. */
 int audit_begin(const struct store_run *run, struct err *err);
 
-/* Adds the record of a run, as spec->audit wants it. Call it before the result is told. */
+/* Of a run that goes on, what its record will say however it ends, and the log, open: for whoever
+ * waits for that end. The caller's; NULL: nothing could be done yet. */
+struct audit_draft *audit_draft(const struct store_run *run);
+void audit_draft_free(struct audit_draft *draft);
+
+/* Adds the record of a run, as spec->audit wants it; a draft is used up. Call it before the result
+ * is told. */
 int audit_write(const struct store_run *run, struct err *err);
 
 /* What to look for among records and artifacts. */

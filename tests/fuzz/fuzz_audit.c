@@ -75,8 +75,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(audit_verify(NULL, &before, &err) == 0);
 	MUST(audit_list(&(struct store_filter){ 0 }, &array, &err) == 0);
 	json_free(&array);
-	MUST(log_append(dir_fd, "{\"id\":\"x\",\"status\":\"ok\"}", INT64_C(1) << 40, false,
-		     &err) == 0);
+	struct log_view view = {
+		.dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3), .fd = -1, .size = -1
+	};
+	if (size % 2)
+		log_view(view.dir_fd, &view);
+	MUST(log_append(&view, "{\"id\":\"x\",\"status\":\"ok\"}", INT64_C(1) << 40, false, &err) ==
+		0);
+	log_view_done(&view);
 	MUST(audit_verify(NULL, &after, &err) == 0);
 	MUST(before.is_broken == after.is_broken);
 	if (!before.is_broken)

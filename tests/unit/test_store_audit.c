@@ -336,9 +336,12 @@ TEST(writers_at_the_same_time_make_one_chain)
 		ASSERT(pids[i] >= 0);
 		if (pids[i] > 0)
 			continue;
-		for (int j = 0; j < EACH; j++)
+		for (int j = 0; j < EACH; j++) {
+			state_run.draft = j % 2 ? audit_draft(&state_run) : NULL;
 			if (audit_write(&state_run, &err) < 0)
 				_exit(1);
+			audit_draft_free(state_run.draft);
+		}
 		_exit(0);
 	}
 	for (int i = 0; i < WRITERS; i++) {
@@ -347,6 +350,96 @@ TEST(writers_at_the_same_time_make_one_chain)
 		ASSERT_EQ(status, 0);
 	}
 	must_hold(WRITERS * EACH);
+}
+
+/* Without what is another in each record. */
+static char *told(size_t number)
+{
+	auto_free char *text = state_read(LOG, NULL);
+	char *line = line_at(text, number);
+	char *from = strstr(line, "\"id\":");
+	char *to = strstr(line, ",\"hash\":");
+	ASSERT(from && to);
+	return xstrndup(from, (size_t)(to - from));
+}
+
+static void draft(void)
+{
+	state_run.draft = audit_draft(&state_run);
+	ASSERT(state_run.draft);
+}
+
+static void write_drafted(void)
+{
+	ASSERT_OK(audit_write(&state_run, &err));
+	audit_draft_free(state_run.draft);
+	state_run.draft = NULL;
+}
+
+TEST(a_record_that_was_drafted_says_the_same)
+{
+	state_set_up();
+	state_result.status = STATUS_NONE;
+	draft();
+	state_result.status = STATUS_ERROR;
+	state_result.exit_code = 7;
+	write_drafted();
+	add(1);
+	auto_free char *drafted = told(1);
+	auto_free char *other = told(2);
+	ASSERT_STR(drafted, other);
+	ASSERT_HAS(drafted, "\"exit_code\":7");
+	must_hold(2);
+	state_spec.audit = AUDIT_OFF;
+	ASSERT(!audit_draft(&state_run));
+}
+
+TEST(what_came_after_a_draft_is_followed)
+{
+	state_set_up();
+	struct store_run other = state_run;
+	add(1);
+	draft();
+	ASSERT_OK(audit_write(&other, &err));
+	ASSERT_OK(audit_write(&other, &err));
+	write_drafted();
+	must_hold(4);
+	draft(); /* a part of a line */
+	append("{\"seq\":5,");
+	write_drafted();
+	must_hold(5);
+	ASSERT_EQ(verdict.torn, 1);
+	append("{\"seq\":6,"); /* one that a draft sees, and that goes on */
+	draft();
+	append("\"prev\"");
+	write_drafted();
+	must_hold(6);
+	ASSERT_EQ(verdict.torn, 2);
+	draft(); /* the next file, with the name of the one that was seen */
+	ASSERT_EQ(rename(LOG, "state/audit/log-000000000000006.jsonl"), 0);
+	write_drafted();
+	must_hold(7);
+	ASSERT_EQ(verdict.files, 2);
+	draft();
+	state_spec.audit_size = 16 << 10; /* the file is full */
+	write_drafted();
+	must_hold(8);
+	ASSERT_EQ(verdict.files, 3);
+}
+
+TEST(a_draft_of_a_directory_that_is_gone_is_no_record)
+{
+	state_set_up();
+	ASSERT_EQ(mkdir("state", 0700), 0);
+	state_write("state/audit", "", 0);
+	ASSERT(!audit_draft(&state_run));
+	ASSERT_EQ(unlink("state/audit"), 0);
+	draft();
+	ASSERT_EQ(rename("state", "elsewhere"), 0);
+	ASSERT_EQ(unlink("elsewhere/audit/log.jsonl"), 0);
+	ASSERT_EQ(rmdir("elsewhere/audit"), 0);
+	ASSERT_FAIL(audit_write(&state_run, &err), ERR_SYSTEM);
+	audit_draft_free(state_run.draft);
 }
 
 TEST(a_link_leads_nowhere)
