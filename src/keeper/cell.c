@@ -102,6 +102,8 @@ void cell_free(struct cell *cell)
 	}
 	if (cell->has_group && is_borrowed)
 		cgroup_let_go(&cell->group);
+	else if (cell->has_group && cell->slot.fd >= 0 && is_dead)
+		berths_give(&cell->keeper->berths, &cell->slot, &cell->group);
 	else if (cell->has_group)
 		cgroup_remove(&cell->group);
 	slot_free(&cell->slot);
@@ -123,6 +125,7 @@ static int take_slot(struct cell *cell, struct err *err)
 	struct keeper *keeper = cell->keeper;
 	if (!keeper->is_lender || !keeper->has_slot)
 		return 0;
+	keeper_take_berth(keeper);
 	if (keeper->spare_slot.fd < 0)
 		return slot_take(&cell->slot, err);
 	cell->slot = keeper->spare_slot;
@@ -418,8 +421,6 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
 	if (r == 0 && cell->walls.form == FORM_GUEST)
 		r = invite_guest(cell, fds, entry_count, err);
-	for (size_t i = 0; i < entry_count; i++)
-		(void)close(fds[CELL_FD_CGROUP + i]);
 	return r;
 }
 

@@ -2,6 +2,7 @@
 /* One cell as its supervisor sees it, from the request to the verdict. */
 #pragma once
 
+#include "keeper/berth.h"
 #include "keeper/capture.h"
 #include "keeper/cgroup.h"
 #include "keeper/host.h"
@@ -38,6 +39,7 @@ struct keeper {
 	bool has_slot;
 	bool is_lender;         /* its cells are there at once: each has a slot of its own */
 	struct slot spare_slot; /* of the spare group, then */
+	struct berths berths;   /* of such cells that are dead */
 	bool is_warm;           /* what it borrowed stood ready */
 	int loan_fd; /* owned; the loan of a keeper that borrowed its cell; -1: it is its own
 		      */
@@ -134,6 +136,11 @@ struct cell {
 int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err);
 int keeper_hear_init(struct keeper *keeper, bool is_ahead, struct err *err);
 void keeper_forget_init(struct keeper *keeper);
+
+/* keeper.c: has a lender's next cell in the slot and the groups of one that is dead, if any will
+ * do.
+ */
+void keeper_take_berth(struct keeper *keeper);
 
 /* keeper.c: whether the zygote is at work on one. */
 bool keeper_awaits_init(const struct keeper *keeper);

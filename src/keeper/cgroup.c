@@ -130,11 +130,19 @@ static int make_dirs(struct cgroup *group, struct err *err)
 	return 0;
 }
 
+void cgroup_init(struct cgroup *group, const struct cgroup_site *site)
+{
+	*group = (struct cgroup){ .site = site, .oom_fd = -1 };
+	memset(group->dir_fds, -1, sizeof(group->dir_fds));
+	memset(group->gauge_fds, -1, sizeof(group->gauge_fds));
+	memset(group->entry_fds, -1, sizeof(group->entry_fds));
+	memset(group->rest_fds, -1, sizeof(group->rest_fds));
+}
+
 int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, struct err *err)
 {
-	*group = (struct cgroup){ .site = site, .oom_fd = -1, .gauge_fds = { -1, -1, -1 } };
+	cgroup_init(group, site);
 	(void)snprintf(group->name, sizeof(group->name), GROUP_PREFIX "%d", slot);
-	memset(group->dir_fds, -1, sizeof(group->dir_fds));
 	int r = make_dirs(group, err);
 	if (r == 0 && site->kind == CGROUP_V1)
 		r = watch_oom(group, err);
@@ -143,22 +151,34 @@ int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, 
 	return r;
 }
 
+static bool is_same(const struct cgroup_limits *one, const struct cgroup_limits *other)
+{
+	return one->memory == other->memory && one->pids == other->pids &&
+	       one->cpus_milli == other->cpus_milli;
+}
+
 int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
 {
-	return group->site->kind == CGROUP_V2 ? set_v2_limits(group, limits, err)
-					      : set_v1_limits(group, limits, err);
+	if (is_same(&group->limits, limits))
+		return 0; /* as they were set for an earlier cell */
+	TRY(group->site->kind == CGROUP_V2 ? set_v2_limits(group, limits, err)
+					   : set_v1_limits(group, limits, err));
+	group->limits = *limits;
+	return 0;
 }
 
 int cgroup_entry_fds(
-	const struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err)
+	struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err)
 {
 	for (size_t i = 0; group->site->kind == CGROUP_V1 && i < group->site->place_count; i++) {
 		if (group->site->places[i].is_passed_over)
 			continue;
-		int fd = openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
-		if (fd < 0)
+		if (group->entry_fds[i] < 0)
+			group->entry_fds[i] =
+				openat(group->dir_fds[i], "tasks", O_WRONLY | O_CLOEXEC);
+		if (group->entry_fds[i] < 0)
 			return err_sys(err, errno, "open the entry of cgroup '%s'", group->name);
-		fds[(*ret_count)++] = fd;
+		fds[(*ret_count)++] = group->entry_fds[i];
 	}
 	return 0;
 }
@@ -197,25 +217,25 @@ static const struct gauge {
 };
 /* clang-format on */
 
-static int open_gauge(const struct cgroup *group, const struct gauge *gauge)
+static int open_gauge(const struct cgroup *group, const struct gauge *gauge, int flags)
 {
 	bool is_v2 = group->site->kind == CGROUP_V2;
 	int dir_fd = is_v2 ? group->dir_fds[0] : dir_of(group, gauge->controller);
-	return dir_fd < 0 ? -1
-			  : openat(dir_fd, is_v2 ? gauge->v2 : gauge->v1, O_RDONLY | O_CLOEXEC);
+	return dir_fd < 0 ? -1 : openat(dir_fd, is_v2 ? gauge->v2 : gauge->v1, flags | O_CLOEXEC);
 }
 
 void cgroup_open_gauges(struct cgroup *group)
 {
 	for (size_t i = 0; i < CGROUP_GAUGE_COUNT; i++)
 		if (group->gauge_fds[i] < 0)
-			group->gauge_fds[i] = open_gauge(group, &gauges[i]);
+			group->gauge_fds[i] = open_gauge(group, &gauges[i], O_RDONLY);
 }
 
 static int64_t read_gauge(const struct cgroup *group, enum cgroup_gauge id)
 {
 	char text[1024];
-	auto_fd int own_fd = group->gauge_fds[id] < 0 ? open_gauge(group, &gauges[id]) : -1;
+	auto_fd int own_fd =
+		group->gauge_fds[id] < 0 ? open_gauge(group, &gauges[id], O_RDONLY) : -1;
 	int fd = own_fd >= 0 ? own_fd : group->gauge_fds[id];
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 	if (n <= 0)
@@ -277,10 +297,64 @@ void cgroup_read(
 		usage->pids_refused = read_number(dir_of(group, CGROUP_PIDS), "pids.events", "max");
 }
 
-static void close_gauges(struct cgroup *group)
+static void close_files(struct cgroup *group)
 {
 	for (size_t i = 0; i < CGROUP_GAUGE_COUNT; i++)
 		own_close(&group->gauge_fds[i]);
+	for (size_t i = 0; i < COUNT_OF(group->entry_fds); i++)
+		own_close(&group->entry_fds[i]);
+	for (size_t i = 0; i < CGROUP_REST_COUNT; i++)
+		own_close(&group->rest_fds[i]);
+	own_close(&group->oom_fd);
+}
+
+/* Init and payload: with fewer nothing runs. */
+enum { FEWEST_PROCESSES = 2 };
+
+static bool open_rest(struct cgroup *group)
+{
+	/* clang-format off */
+	static const struct { enum cgroup_controller controller; const char *file; }
+	files[CGROUP_REST_COUNT] = {
+		[REST_PIDS]   = { CGROUP_PIDS, "pids.current" },
+		[REST_MEMORY] = { CGROUP_MEMORY, "memory.usage_in_bytes" },
+	};
+	/* clang-format on */
+	bool is_open = true;
+	for (size_t i = 0; i < CGROUP_REST_COUNT; i++) {
+		if (group->rest_fds[i] < 0)
+			group->rest_fds[i] = openat(dir_of(group, files[i].controller),
+				files[i].file, O_RDONLY | O_CLOEXEC);
+		is_open &= group->rest_fds[i] >= 0;
+	}
+	return is_open;
+}
+
+bool cgroup_may_rest(struct cgroup *group)
+{
+	return group->site->kind == CGROUP_V1 && group->oom_fd >= 0 &&
+	       !came_near(read_gauge(group, GAUGE_MEMORY_PEAK), group->limits.memory) &&
+	       !came_near(FEWEST_PROCESSES, group->limits.pids) &&
+	       cgroup_pids_peak(group) == FEWEST_PROCESSES && open_rest(group);
+}
+
+static bool is_zero(int fd)
+{
+	char text[32];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+	return n == 2 && text[0] == '0' && text[1] == '\n';
+}
+
+static bool set_back(const struct cgroup *group, enum cgroup_gauge id)
+{
+	auto_fd int fd = open_gauge(group, &gauges[id], O_RDWR);
+	return fd >= 0 && pwrite(fd, "0", 1, 0) == 1 && is_zero(fd);
+}
+
+bool cgroup_refresh(struct cgroup *group)
+{
+	return is_zero(group->rest_fds[REST_PIDS]) && is_zero(group->rest_fds[REST_MEMORY]) &&
+	       set_back(group, GAUGE_MEMORY_PEAK) && set_back(group, GAUGE_CPU);
 }
 
 /* v2 keeps the peak of each reader apart, but only for as long as that has the file open. */
@@ -293,16 +367,14 @@ void cgroup_reset_peak(const struct cgroup *group)
 
 void cgroup_let_go(struct cgroup *group)
 {
-	close_gauges(group);
-	own_close(&group->oom_fd);
+	close_files(group);
 	for (size_t i = 0; i < COUNT_OF(group->dir_fds); i++)
 		own_close(&group->dir_fds[i]);
 }
 
 void cgroup_remove(struct cgroup *group)
 {
-	close_gauges(group);
-	own_close(&group->oom_fd);
+	close_files(group);
 	for (size_t i = group->made_count; i-- > 0;) {
 		own_close(&group->dir_fds[i]);
 		if (unlinkat(group->site->places[i].parent_fd, group->name, AT_REMOVEDIR) < 0)

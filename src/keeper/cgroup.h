@@ -44,6 +44,17 @@ enum cgroup_gauge {
 	CGROUP_GAUGE_COUNT,
 };
 
+/* The files of a v1 group that tell whether it is empty. */
+enum cgroup_rest {
+	REST_PIDS = 0,
+	REST_MEMORY,
+	CGROUP_REST_COUNT,
+};
+
+struct cgroup_limits {
+	int64_t memory, pids, cpus_milli;
+};
+
 struct cgroup {
 	const struct cgroup_site *site;
 	char name[32];
@@ -51,20 +62,22 @@ struct cgroup {
 	size_t made_count;           /* directories there are, opened or not */
 	int oom_fd;                  /* owned; v1: an eventfd that fires when memory ran out */
 	int gauge_fds[CGROUP_GAUGE_COUNT]; /* owned; -1: opened when it is read */
+	int entry_fds[CGROUP_FDS_MAX];     /* owned; v1: `tasks` of each; -1: not opened yet */
+	int rest_fds[CGROUP_REST_COUNT];   /* owned; -1: it did not rest yet */
+	struct cgroup_limits limits;       /* once they are set */
 };
 
-struct cgroup_limits {
-	int64_t memory, pids, cpus_milli;
-};
+/* One without any directory. */
+void cgroup_init(struct cgroup *group, const struct cgroup_site *site);
 
 /* Makes an empty group without limits, and sets them: two steps, for the first takes long and can
  * be done before anyone knows the second. */
 int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, struct err *err);
 int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struct err *err);
 
-/* The descriptors a cell needs to get in: see enum cell_fd. Owned by the caller. */
+/* The descriptors a cell needs to get in: see enum cell_fd. They are borrowed. */
 int cgroup_entry_fds(
-	const struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err);
+	struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err);
 
 /* Opens what will be read: who does so while nobody waits spares 3 µs for each later. */
 void cgroup_open_gauges(struct cgroup *group);
@@ -89,6 +102,14 @@ int64_t cgroup_pids_peak(const struct cgroup *group);
 
 /* The list of its processes. The descriptor is the caller's; -1: it cannot be opened. */
 int cgroup_open_procs(const struct cgroup *group);
+
+/* Whether its groups may serve another cell with the same limits once they have rested: nothing
+ * that they count and that cannot be set back is other than in every cell. */
+bool cgroup_may_rest(struct cgroup *group);
+
+/* Whether by now they are like new ones: nobody is in them, nothing is charged to them any more
+ * (the kernel takes some milliseconds) and their counts are set back. */
+bool cgroup_refresh(struct cgroup *group);
 
 /* The cell is dead: removes its groups. */
 void cgroup_remove(struct cgroup *group);

@@ -353,12 +353,20 @@ static void look_for_init(struct keeper *keeper)
 		keeper_forget_init(keeper);
 }
 
+void keeper_take_berth(struct keeper *keeper)
+{
+	if (keeper->spare_slot.fd < 0 && !keeper->has_spare_group)
+		keeper->has_spare_group =
+			berths_take(&keeper->berths, &keeper->spare_slot, &keeper->spare_group);
+}
+
 void keeper_tidy(struct keeper *keeper)
 {
 	struct err err = { 0 };
 	bool has_groups = keeper->wanted & bit(STEP_CGROUP);
 	cell_free(take_ptr(&keeper->last));
 	look_for_init(keeper);
+	keeper_take_berth(keeper);
 	/* when it cannot be made now, the next run will try, and say why */
 	bool has_slot = !keeper->is_lender || !keeper->has_slot || keeper->spare_slot.fd >= 0 ||
 			slot_take(&keeper->spare_slot, &err) == 0;
@@ -383,6 +391,7 @@ void keeper_close(struct keeper *keeper)
 	cell_free(keeper->parked);
 	cell_free(keeper->last);
 	networks_done(&keeper->networks);
+	berths_done(&keeper->berths);
 	if (keeper->has_spare_group)
 		cgroup_remove(&keeper->spare_group);
 	zygote_stop(&keeper->zygote);

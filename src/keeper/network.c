@@ -16,7 +16,11 @@
 #include "base/io.h"
 #include "base/own.h"
 
-enum { DEPTH_MAX = 2 };
+enum {
+	DEPTH_MAX = 2,
+	PART_MIN = 2048, /* what is shorter is the last; a page ends where the next line does not
+			    fit */
+};
 
 /* A file of the kernel's, and what it said at first. */
 struct view {
@@ -44,6 +48,8 @@ static const char *const passed_over[] = {
 	"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6", "protocols",
 	/* living connections, whose number is in stat/nf_conntrack */
 	"nf_conntrack", "nf_conntrack_expect", "stat/synproxy",
+	/* what is in snmp6, for each device */
+	"dev_snmp6/lo",
 	/* what is in igmp and igmp6, in other words */
 	"mcfilter", "mcfilter6", "anycast6", "dev_mcast",
 	/* what is in route and ipv6_route, in other words */
@@ -140,7 +146,8 @@ static void leave_out_machine(char *text, size_t *len)
 	*len = strlen(text);
 }
 
-/* All of it, also where the kernel tells it in parts; NUL-terminated. */
+/* All of it, also where the kernel tells it in parts, which are a page long but for the last;
+ * NUL-terminated. */
 static int read_view(int fd, const char *name, char *text, size_t size, size_t *ret_len)
 {
 	size_t len = 0;
@@ -149,7 +156,7 @@ static int read_view(int fd, const char *name, char *text, size_t size, size_t *
 		if (n < 0)
 			return -errno;
 		len += (size_t)n;
-		if (n == 0)
+		if (n < PART_MIN)
 			break;
 		if (len == size - 1)
 			return -EFBIG;

@@ -171,8 +171,7 @@ static void take_group(struct cell *cell, const struct loan_terms *terms, int *f
 	struct cgroup_site *site = &cell->keeper->site;
 	*site = (struct cgroup_site){ .kind = (enum cgroup_kind)terms->cgroup,
 		.place_count = terms->group_count };
-	cell->group = (struct cgroup){ .site = site, .oom_fd = -1, .gauge_fds = { -1, -1, -1 } };
-	memset(cell->group.dir_fds, -1, sizeof(cell->group.dir_fds));
+	cgroup_init(&cell->group, site);
 	for (size_t i = 0; i < terms->group_count; i++) {
 		site->places[i].controllers = terms->controllers[i];
 		site->places[i].parent_fd = -1;

@@ -30,15 +30,15 @@ def started_at(pid):
 
 
 def descriptors(pid):
-    """How many there are, without those that watch networks: how many cells can have a network that
-    was used before depends on what each of them did."""
+    """How many there are, without those of networks and groups: how many cells can have what another
+    had before depends on what each of them did."""
     count = 0
     for name in os.listdir(f"/proc/{pid}/fd"):
         try:
             target = os.readlink(f"/proc/{pid}/fd/{name}")
         except OSError:
             continue
-        count += not (target.startswith("net:[") or re.match(r"/proc/\d+/net/", target))
+        count += not re.match(r"net:\[|/proc/\d+/net/|/sys/fs/cgroup/|/run/hotcell/slots|anon_inode:\[eventfd\]", target)
     return count
 
 

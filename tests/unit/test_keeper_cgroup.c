@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 
 #include "base/io.h"
 #include "keeper/cgroup.h"
@@ -133,7 +136,7 @@ static void enter(const struct cgroup *group, const int *fds, size_t count)
 }
 
 /* A child in the group that holds 16 MiB, has burnt some CPU and waits for the pipe's end. */
-static pid_t start_member(const struct cgroup *group, int ends[2])
+static pid_t start_member(struct cgroup *group, int ends[2])
 {
 	struct err err = { 0 };
 	int fds[CGROUP_FDS_MAX];
@@ -156,8 +159,6 @@ static pid_t start_member(const struct cgroup *group, int ends[2])
 	}
 	(void)close(ready[1]);
 	(void)close(ends[0]);
-	for (size_t i = 0; i < count; i++)
-		(void)close(fds[i]);
 	if (read(ready[0], &byte, 1) != 1)
 		FAIL("the child could not enter the group");
 	(void)close(ready[0]);
@@ -265,4 +266,145 @@ TEST(a_sweep_removes_a_group_whose_slot_is_free)
 			FAIL("%s is still there", setting.group.name);
 	}
 	SKIP("every freed slot was taken at once");
+}
+
+/* A child that goes in, does something there and leaves. */
+static void visit(struct setting *setting, void (*work)(void))
+{
+	struct err err = { 0 };
+	int fds[CGROUP_FDS_MAX];
+	size_t count = 0;
+	int status = 0;
+	ASSERT_OK(cgroup_entry_fds(&setting->group, fds, &count, &err));
+	pid_t pid = fork();
+	if (pid == 0) {
+		bool is_in = true;
+		for (size_t i = 0; i < count; i++)
+			is_in &= write(fds[i], "0", 1) == 1;
+		work();
+		_exit(is_in ? 0 : 1);
+	}
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
+}
+
+static void fork_once(void)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	(void)waitpid(pid, NULL, 0);
+}
+
+static void fork_two_at_once(void)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		fork_once();
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+static void touch_most_of_it(void)
+{
+	size_t size = (size_t)limits.memory * 3 / 4;
+	char *data = malloc(size);
+	if (data)
+		memset(data, 1, size);
+	__asm__ volatile("" : : "r"(data) : "memory");
+	fork_once();
+}
+
+static void open_v1_setting(struct setting *setting)
+{
+	open_setting(setting);
+	if (setting->site.kind == CGROUP_V1)
+		return;
+	close_setting(setting);
+	SKIP("no cgroup v1");
+}
+
+/* The kernel gives back what was charged within some milliseconds, and what a processor holds ready
+ * for a group when it has others to serve, or is told to. */
+static bool is_refreshed(struct setting *setting)
+{
+	for (int i = 0; i < 500; i++) {
+		if (cgroup_refresh(&setting->group))
+			return true;
+		(void)io_write_at(dir_with(setting, CGROUP_MEMORY), "memory.force_empty", "0");
+		(void)poll(NULL, 0, 10);
+	}
+	return false;
+}
+
+TEST(groups_that_rested_are_like_new_ones)
+{
+	struct setting setting;
+	struct cgroup_usage usage;
+	struct err err = { 0 };
+	open_v1_setting(&setting);
+	for (int round = 0; round < 3; round++) {
+		visit(&setting, fork_once);
+		ASSERT(cgroup_cpu_us(&setting.group) > 0);
+		ASSERT(cgroup_may_rest(&setting.group));
+		ASSERT(is_refreshed(&setting));
+		cgroup_read(&setting.group, NULL, &usage);
+		ASSERT_EQ(usage.memory_peak, 0);
+		ASSERT_EQ(usage.cpu_us, 0);
+		ASSERT_EQ(usage.oom_kills, 0);
+		ASSERT_EQ(usage.pids_refused, 0);
+		ASSERT_OK(cgroup_limit(&setting.group, &limits, &err));
+		check_file(dir_with(&setting, CGROUP_MEMORY), "memory.limit_in_bytes", "67108864");
+	}
+	close_setting(&setting);
+}
+
+TEST(groups_with_a_process_do_not_rest)
+{
+	struct setting setting;
+	struct err err = { 0 };
+	int fds[CGROUP_FDS_MAX];
+	int life[2];
+	char word = 0;
+	size_t count = 0;
+	open_v1_setting(&setting);
+	visit(&setting, fork_once);
+	ASSERT(cgroup_may_rest(&setting.group));
+	ASSERT_OK(cgroup_entry_fds(&setting.group, fds, &count, &err));
+	ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, life), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)close(life[0]);
+		for (size_t i = 0; i < count; i++)
+			(void)!write(fds[i], "0", 1);
+		(void)!write(life[1], "x", 1);
+		(void)!read(life[1], &word, 1);
+		_exit(0);
+	}
+	(void)close(life[1]);
+	ASSERT_EQ(read(life[0], &word, 1), 1);
+	ASSERT(!cgroup_refresh(&setting.group));
+	(void)close(life[0]);
+	ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+	ASSERT(is_refreshed(&setting));
+	close_setting(&setting);
+}
+
+TEST(groups_whose_counts_cannot_be_set_back_do_not_rest)
+{
+	struct setting setting;
+	open_v1_setting(&setting);
+	visit(&setting, fork_two_at_once);
+	ASSERT(!cgroup_may_rest(&setting.group));
+	close_setting(&setting);
+}
+
+TEST(groups_that_came_near_a_limit_do_not_rest)
+{
+	struct setting setting;
+	open_v1_setting(&setting);
+	visit(&setting, touch_most_of_it);
+	ASSERT(!cgroup_may_rest(&setting.group));
+	close_setting(&setting);
 }

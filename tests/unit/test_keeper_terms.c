@@ -72,9 +72,8 @@ static void give_groups(struct cell *cell, bool has_oom)
 	struct cgroup_site *site = &cell->keeper->site;
 	site->kind = CGROUP_V1;
 	site->place_count = 3;
-	cell->group = (struct cgroup){ .site = site, .oom_fd = has_oom ? new_file(0) : -1 };
-	memset(cell->group.dir_fds, -1, sizeof(cell->group.dir_fds));
-	memset(cell->group.gauge_fds, -1, sizeof(cell->group.gauge_fds));
+	cgroup_init(&cell->group, site);
+	cell->group.oom_fd = has_oom ? new_file(0) : -1;
 	for (unsigned int i = 0; i < 3; i++) {
 		site->places[i] = (struct cgroup_place){ .controllers = 1U << i, .parent_fd = -1 };
 		if (i != 1)
