@@ -233,11 +233,18 @@ function patch(text, kind) {
 		if (NOT_FIRST.has(tokens[i].text) || (tokens[i].text === 'async' && tokens[i + 1]?.text === 'function'))
 			continue;
 		tries++;
-		if (isStatement(plain, kind, tokens, i, count))
+		if (isAlone(tokens, i, count) || isStatement(plain, kind, tokens, i, count))
 			return write(text, plain, kind, tokens, i, count);
 	}
 	return null;
 }
+
+/*
+ * One line that does not break off where `instanceof` could be a name: when it parses with what is
+ * written after it, it is an expression.
+ */
+const isAlone = (tokens, i, count) => i === 0 && !tokens[count - 1].text.endsWith('.') &&
+	!tokens.some((token, at) => at > 0 && at < count && token.hasNewline);
 
 /* Whether an expression statement, the last, begins with token i. */
 function isStatement(plain, kind, tokens, i, count) {

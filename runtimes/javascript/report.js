@@ -16,12 +16,16 @@ const TABLE = 'application/vnd.hotcell.table+json';
 
 /* The bytes of a message, or of a smaller one in its place. */
 function pack(message) {
-	let body = encode(message);
-	if (body.length > FRAME_MAX)
-		body = encode(smaller(message, body.length));
-	const head = Buffer.alloc(4);
-	head.writeUInt32BE(body.length);
-	return Buffer.concat([head, body]);
+	let text = encode(message);
+	let size = Buffer.byteLength(text);
+	if (size > FRAME_MAX) {
+		text = encode(smaller(message, size));
+		size = Buffer.byteLength(text);
+	}
+	const frame = Buffer.allocUnsafeSlow(4 + size);
+	frame.writeUInt32BE(size);
+	frame.utf8Write(text, 4, size);
+	return frame;
 }
 
 function send(message, write) {
@@ -41,8 +45,11 @@ function send(message, write) {
 }
 
 /* The supervisor takes no NUL, not even an escaped one. */
-const encode = (message) => Buffer.from(JSON.stringify(message)
-	.replace(/\\\\|\\u0000/g, (found) => found === '\\\\' ? found : '\ufffd'));
+function encode(message) {
+	const text = JSON.stringify(message);
+	return text.includes('\\u0000') ?
+		text.replace(/\\\\|\\u0000/g, (found) => found === '\\\\' ? found : '\ufffd') : text;
+}
 
 function smaller(message, size) {
 	const types = Object.keys(message.data ?? {}).filter((type) => type !== 'text/plain');
@@ -117,6 +124,8 @@ function bundle(value) {
 
 /* The value of the last expression; null when it is only what a statement left over. */
 function result(value) {
+	if (value === null || (typeof value !== 'object' && typeof value !== 'function'))
+		return bundle(value);
 	if (value instanceof require('events') || util.types.isModuleNamespaceObject(value) ||
 		util.types.isPromise(value) || ['Timeout', 'Immediate'].includes(value?.constructor?.name))
 		return null;

@@ -15,12 +15,14 @@
  */
 
 const CHANNEL = 3;
+/* What was last found in other numbers than these, node takes for the kind of a directory. */
+const EXACT = { bigint: true };
 
 function start() {
 	const fs = require('fs');
 	const channel = openChannel(fs);
 	const program = { path: process.argv[1], patch: null, tell: channel?.send };
-	const run = (given, instead = channel) => execute(fs, given, instead);
+	const run = (given) => execute(fs, given, channel);
 	if (channel)
 		addFrames(channel, program);
 	if (program.path === `${__dirname}/wait.js`)
@@ -29,16 +31,21 @@ function start() {
 		run(program);
 }
 
-/* Other files of the runner; they leave no trace in the program's require.cache. */
+/* Other files of the runner; they leave no trace in what node remembers of files. */
 const loaded = new Map();
 
 function load(name) {
 	if (!loaded.has(name)) {
 		const path = `${__dirname}/${name}.js`;
 		loaded.set(name, require(path));
-		delete require.cache[path];
+		forget(path);
 	}
 	return loaded.get(name);
+}
+
+function forget(path) {
+	delete require.cache[path];
+	delete require('module')._pathCache[`${path}\0`];
 }
 
 /* ---- the channel ------------------------------------------------------------------------ */
@@ -51,7 +58,7 @@ function openChannel(fs) {
 	const { writeSync, fstatSync } = fs;
 	let inode;
 	try {
-		const stat = fstatSync(CHANNEL);
+		const stat = fstatSync(CHANNEL, EXACT);
 		if (!stat.isSocket())
 			return null;
 		inode = stat.ino;
@@ -59,16 +66,24 @@ function openChannel(fs) {
 		return null;
 	}
 	let isLost = false;
+	let isMute = false;
+	const write = (bytes, at) => {
+		const count = writeSync(CHANNEL, bytes, at, isMute ? 0 : bytes.length - at);
+		return isMute ? bytes.length : count;
+	};
 	return {
+		/* In a rehearsal all is done but the saying. */
+		mute(wanted) {
+			isMute = wanted;
+		},
 		send(message) {
 			if (isLost)
 				return false;
 			try {
-				const stat = fstatSync(CHANNEL);
+				const stat = fstatSync(CHANNEL, EXACT);
 				if (!stat.isSocket() || stat.ino !== inode)
 					throw new Error('the channel is gone');
-				load('report').send(message, (bytes, at) =>
-					writeSync(CHANNEL, bytes, at, bytes.length - at));
+				load('report').send(message, write);
 			} catch {
 				isLost = true; /* half a frame may be out: nothing more can follow it */
 			}
@@ -119,12 +134,14 @@ function addFrames(channel, program) {
 const MODULE_WORDS = /\b(?:import|export|await)\b/;
 const NO_VALUE = /(?:^|[\n;])[ \t]*console\.\w+\([^\n;]*\)?;?\s*$|\}\s*$/;
 
+/* Returns the path of a program that node is left to find, and to run in its own way. */
 function execute(fs, program, channel) {
 	let path;
 	let text;
 	try {
-		path = program.path = fs.realpathSync.native(program.path);
-		text = fs.readFileSync(path, 'utf8');
+		text = readKnown(fs, program);
+		path = program.path = text === null ? fs.realpathSync.native(program.path) : program.known;
+		text ??= fs.readFileSync(path, 'utf8');
 	} catch {
 		return; /* node tells */
 	}
@@ -143,7 +160,17 @@ function execute(fs, program, channel) {
 	else if (goal === 'module' && path.endsWith('.js') && !load('capture').detectsModules())
 		load('ways').runModule(path, fed);
 	else
-		feed(fs, path, fed, goal);
+		return feed(fs, path, fed, goal);
+}
+
+/* Of a file in a directory that is known to be no link, and then is none itself. */
+function readKnown(fs, { known }) {
+	const { O_RDONLY, O_NOFOLLOW } = fs.constants;
+	try {
+		return known ? fs.readFileSync(known, { encoding: 'utf8', flag: O_RDONLY | O_NOFOLLOW }) : null;
+	} catch {
+		return null;
+	}
 }
 
 /*
@@ -200,12 +227,13 @@ function feed(fs, path, text, goal) {
 	fs.promises.readFile = async function (file, options) {
 		return isProgram(file) ? hand(file, options) : readFile.apply(this, arguments);
 	};
+	return path;
 }
 
 /* The program cannot tell that it was not the first; what it forks runs without us. */
 process.execArgv.splice(0, 2);
 process._preload_modules.length = 0;
-delete require.cache[__filename];
+forget(__filename);
 /* A worker thread loads what the main one did, but has no part in this. */
 if (process.chdir.disabled !== true)
 	start();

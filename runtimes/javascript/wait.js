@@ -18,12 +18,27 @@ const FRAME_MAX = 8 << 20;
 
 /* ---- the job ------------------------------------------------------------------------------ */
 
+/*
+ * Most jobs are alike. The one that is most probable is taken over before it comes, and when it
+ * comes as it was foreseen, byte by byte, it is not even read.
+ */
+const foreseen = { job: null, frame: null, path: null };
+
+function foresee(job, pack) {
+	adopt(job);
+	foreseen.job = job;
+	foreseen.frame = pack({ run: job });
+	foreseen.path = path.resolve(process.cwd(), job.argv[0]);
+}
+
 /* Reads one frame, which most often comes in one piece; null when nobody will send one any more. */
 const first = Buffer.alloc(64 << 10);
 
 function receive(readSync) {
 	let bytes = first;
-	let length = 0;
+	let length = readSync(CHANNEL, bytes, 0, bytes.length);
+	if (length === foreseen.frame.length && foreseen.frame.compare(bytes, 0, length) === 0)
+		return foreseen.job;
 	const readTo = (wanted) => {
 		while (length < wanted) {
 			const count = readSync(CHANNEL, bytes, length, bytes.length - length);
@@ -33,7 +48,7 @@ function receive(readSync) {
 		}
 		return true;
 	};
-	if (!readTo(4))
+	if (length === 0 || !readTo(4))
 		return null;
 	const size = 4 + bytes.readUInt32BE();
 	if (size > FRAME_MAX)
@@ -48,8 +63,12 @@ function receive(readSync) {
 /* Takes over argv, environment and directory; they become what they would be after a start. */
 const now = { /* what a job is compared with */
 	cwd: process.cwd(),
-	env: Object.entries(process.env).map((pair) => pair.join('=')),
+	env: environment(),
 };
+
+function environment() {
+	return Object.entries(process.env).map((pair) => pair.join('='));
+}
 
 function adopt({ argv, env, cwd }) {
 	if (cwd !== now.cwd)
@@ -65,14 +84,6 @@ function adopt({ argv, env, cwd }) {
 	Object.assign(now, { cwd, env });
 	process.argv.length = 1;
 	process.argv.push(path.resolve(cwd, argv[0]), ...argv.slice(1));
-}
-
-/* Where the program will be, most probably. */
-function goHome() {
-	try {
-		process.chdir(process.env.HOME);
-		now.cwd = process.env.HOME;
-	} catch { /* the job says where */ }
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -126,17 +137,32 @@ function redirect(stage, execute) {
 		{ configurable: true, enumerable: true, ...how });
 	const begin = () => {
 		define({ value: runMain, writable: true });
-		const { program, send, readSync } = stage.now;
+		const { program, readSync } = stage.now;
 		const job = receive(readSync);
 		if (!job)
 			return reallyExit(1);
-		adopt(job);
-		program.path = process.argv[1];
-		execute(program, { send });
+		if (job === foreseen.job)
+			program.known = foreseen.path;
+		else
+			adopt(job);
+		const given = program.path = process.argv[1];
+		const found = execute(program);
+		if (found)
+			show(given, found);
 		/^/.exec(''); /* as node leaves it before a program */
-		return Module.runMain === runMain ? runMain.bind(Module, process.argv[1]) : Module.runMain;
+		return Module.runMain === runMain ? runMain.bind(Module, given) : Module.runMain;
 	};
 	return () => define({ get: begin });
+}
+
+/* Node would look for the program and follow its links, as was just done. */
+function show(given, found) {
+	const { realpathSync } = fs;
+	Module._pathCache[`${given}\0`] = found;
+	fs.realpathSync = function (file) {
+		fs.realpathSync = realpathSync;
+		return file === found ? found : realpathSync.apply(this, arguments);
+	};
 }
 
 function wait(program, channel, execute, load) {
@@ -147,14 +173,24 @@ function wait(program, channel, execute, load) {
 	const done = (code) => code === 0 ? ended : pack({ event: 'done', exit_code: code });
 	const stage = { now: null };
 	const arm = redirect(stage, execute);
+	const [, , name] = process.argv;
 	watchEnd(stage);
 	const enter = (part) => {
-		stage.now = { ...part, done };
+		stage.now = { ...part, send: channel.send, done };
 	};
-	load('rehearse').rehearse(load, arm, enter);
-	goHome();
-	enter({ program, send: channel.send, readSync: fs.readSync });
+	channel.mute(true);
+	load('rehearse').rehearse(load, { arm, enter, foresee, tell: channel.send });
+	channel.mute(false);
+	foreseeHome(name, pack);
+	enter({ program, readSync: fs.readSync });
 	arm();
+}
+
+/* A program of the usual name, at home. */
+function foreseeHome(name, pack) {
+	try {
+		foresee({ argv: [name], env: now.env, cwd: process.env.HOME }, pack);
+	} catch { /* there is none: the job says where */ }
 }
 
 module.exports = { wait };

@@ -4,6 +4,7 @@
 The runner is driven here as the supervisor drives it: a channel, three pipes, one frame.
 """
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -27,6 +28,11 @@ def definition(person, language):
         if not os.access(program, os.X_OK):
             raise Skip(f"needs {program} (packages {known['package']})")
     return known
+
+
+@dataclasses.dataclass
+class Link:
+    target: str
 
 
 class Run:
@@ -58,15 +64,20 @@ class Run:
 
     def go(self):
         self.put()
-        body = json.dumps({"run": {"argv": self.argv, "cwd": self.dir,
-                                   "env": [f"{name}={value}" for name, value in self.env.items()]}}).encode()
+        env = [f"{name}={value}" for name, value in self.env.items()]
+        body = json.dumps({"run": {"argv": self.argv, "env": env, "cwd": self.dir}}, separators=(",", ":"),
+                          ensure_ascii=False).encode()
         self.channel.sendall(struct.pack(">I", len(body)) + body)
         return self.finish()
 
     def put(self):
         for name, text in self.files.items():
-            with open(os.path.join(self.dir, name), "wb") as file:
-                file.write(text.encode())
+            path = os.path.join(self.dir, name)
+            if isinstance(text, Link):
+                os.symlink(text.target, path)
+            elif text is not None:
+                with open(path, "wb") as file:
+                    file.write(text.encode())
 
     def start(self, field, env):
         places = {"{runtime}": self.runtime, "{file}": self.argv[0]}
@@ -157,6 +168,8 @@ LOOKS = {
     "modules": "const M = require('module'); console.log(Object.keys(M), Object.keys(M._cache),"
                "M.runMain.name, M.runMain.length, M._extensions, module.paths, Object.getOwnPropertyDescriptor(M, 'runMain'))",
     "globals": "console.log(Reflect.ownKeys(globalThis), Object.keys(console), RegExp.$1, RegExp.lastMatch, Error.stackTraceLimit)",
+    "files": "const fs = require('fs'); console.log(Object.keys(fs), fs.realpathSync.name, Object.keys(fs.realpathSync),"
+             "fs.readFileSync.name, Object.keys(require('module')._pathCache).map((key) => key.replace(__dirname, '')))",
     "functions": "console.log(process.reallyExit.name, require('fs').readFileSync.name, process.stdout.write.name, typeof gc)",
     "streams": "for (const name of ['stdout', 'stderr']) { const { get, ...rest } = Object.getOwnPropertyDescriptor(process, name);"
                "console.log(get.name, rest, Object.keys(process[name]), process[name]._events, process[name].bytesWritten,"
@@ -201,6 +214,34 @@ def programs(person):
         run = same(person, "javascript", name, program, args=javascript_programs.ARGS,
                    stdin=javascript_programs.STDIN)
         lacks(run.streams["stderr"] + run.streams["stdout"], run.runtime, f"output of '{name}'")
+
+
+# The job that is most probable is taken over before it comes.
+FORESEEN = {
+    **LOOKS,
+    "arguments": "console.log(process.argv.slice(2), process.argv[1] === __filename, process.cwd() === __dirname, process.env)",
+    "value": "6 * 7",
+    "error": "const a = null;\na.b",
+    "line that breaks off": "process.",
+    "syntax error": "let let = 1",
+    "module": "import fs from 'fs'; console.log(import.meta.url === 'file://' + process.argv[1]); typeof fs",
+    "await": "const { sep } = require('path'); await 1; sep",
+    "nothing there": {"main.js": None},
+    "link": {"main.js": Link("other.js"), "other.js": "console.log(__filename.slice(-8), process.argv[1].slice(-7))"},
+    "linked module": {"main.js": "display(1); console.log(require('./lib/a.js'))", "a.js": Link("real.js"), "lib": Link("."),
+                      "real.js": "module.exports = __filename.slice(-8)"},
+    "link to nothing": {"main.js": Link("other.js")},
+    "link to itself": {"main.js": Link("main.js")},
+    "package of modules": {"main.js": "import 'fs'; console.log(typeof require)", "package.json": '{"type": "module"}'},
+}
+
+
+@claim("nor whether its job was foreseen")
+def foreseen(person):
+    for name, program in FORESEEN.items():
+        same(person, "javascript", name, program)
+    for name, program in TYPED.items():
+        same(person, "typescript", name, program)
 
 
 TYPED = {
