@@ -226,6 +226,7 @@ static int run_lent(struct bench *bench, struct contender *contender, struct sam
 	if (contender->memory) {
 		engine_look_ahead(contender->memory);
 		TRY(lender_await_rest(contender->lender, err));
+		engine_hear_ahead(contender->memory);
 	}
 	int64_t began = clock_us();
 	spec_init(&spec);

@@ -33,6 +33,13 @@ void engine_memory_free(struct engine_memory *memory);
  * time. */
 void engine_look_ahead(struct engine_memory *memory);
 
+/* What to wait for besides the next run: readable, engine_hear_ahead(). -1: nothing. Borrowed. */
+int engine_ahead_fd(const struct engine_memory *memory);
+
+/* Takes the cell that was asked for, or lets go of one that others want: for when there is time.
+ * Waits for nothing; the next run would take it first. */
+void engine_hear_ahead(struct engine_memory *memory);
+
 /* What is still to be cleaned up when the answer is out. Starts as { 0 }. */
 struct engine_rest {
 	const struct provider *provider;

@@ -50,6 +50,16 @@ void engine_look_ahead(struct engine_memory *memory)
 	ahead_ask(&memory->ahead);
 }
 
+int engine_ahead_fd(const struct engine_memory *memory)
+{
+	return ahead_fd(&memory->ahead);
+}
+
+void engine_hear_ahead(struct engine_memory *memory)
+{
+	ahead_collect(&memory->ahead);
+}
+
 struct ahead *memory_ahead(struct engine_memory *memory)
 {
 	return memory ? &memory->ahead : NULL;

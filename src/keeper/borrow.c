@@ -87,13 +87,14 @@ static int borrow_from(int conn_fd, const struct policy *policy, const struct bo
 	struct keeper **ret_keeper, struct err *err)
 {
 	auto_fd int fd = conn_fd;
+	enum jail_mode mode = machine_mode();
 	struct keeper *keeper = get_ready(policy, borrower->task);
 	int r = await_answer(fd, policy, borrower, &keeper, err);
 	if (r == 1) {
 		keeper->loan_fd = take_fd(&fd);
 		/* root's cell for one who is root only in a user namespace: nothing of it is ours
 		 * to use */
-		r = keeper->mode == machine_mode() ? 1 : 0;
+		r = keeper->mode == mode ? 1 : 0;
 	}
 	if (r == 1)
 		*ret_keeper = keeper;
@@ -116,18 +117,35 @@ static bool is_hung_up(int fd)
 	return poll(&end, 1, 0) != 0;
 }
 
-static void remember(struct ahead *ahead, const char *policy)
+static void forget_policy(struct ahead *ahead)
 {
+	if (ahead->text)
+		policy_done(&ahead->policy);
+	free(take_ptr(&ahead->text));
+}
+
+static void remember(struct ahead *ahead, const char *text)
+{
+	struct err err = { 0 };
 	char path[PATH_MAX];
 	loan_socket_path(path, sizeof(path));
-	if (!is_same(ahead->policy, policy)) {
-		free(ahead->policy);
-		ahead->policy = xstrdup(policy);
+	if (!is_same(ahead->text, text)) {
+		forget_policy(ahead);
+		ahead->text = xstrdup(text);
+		policy_init(&ahead->policy);
+		if (policy_from_json(&ahead->policy, text, strlen(text), &err) < 0)
+			forget_policy(ahead);
 	}
 	if (!is_same(ahead->socket, path)) {
 		free(ahead->socket);
 		ahead->socket = xstrdup(path);
 	}
+}
+
+static void let_go(struct ahead *ahead)
+{
+	own_close(&ahead->conn_fd);
+	keeper_close(take_ptr(&ahead->keeper));
 }
 
 /* The cell that was asked for ahead, if it is such a one and still ours. Whatever is wrong with it,
@@ -137,12 +155,13 @@ static bool take_ahead(struct ahead *ahead, const char *text, const struct polic
 {
 	char path[PATH_MAX];
 	struct err err = { 0 };
-	auto_fd int fd = take_fd(&ahead->conn_fd);
 	loan_socket_path(path, sizeof(path));
-	if (fd < 0 || !is_same(ahead->policy, text) || !is_same(ahead->socket, path))
+	if (!is_same(ahead->text, text) || !is_same(ahead->socket, path)) {
+		let_go(ahead);
 		return false;
-	struct keeper *keeper = NULL;
-	if (borrow_from(take_fd(&fd), policy, borrower, &keeper, &err) != 1)
+	}
+	struct keeper *keeper = take_ptr(&ahead->keeper);
+	if (!keeper && borrow_from(take_fd(&ahead->conn_fd), policy, borrower, &keeper, &err) != 1)
 		return false;
 	if (!is_hung_up(keeper->loan_fd) && terms_settle(keeper->parked, HOLD_TAKEN)) {
 		*ret_keeper = keeper;
@@ -152,22 +171,58 @@ static bool take_ahead(struct ahead *ahead, const char *text, const struct polic
 	return false;
 }
 
+int ahead_fd(const struct ahead *ahead)
+{
+	return ahead->keeper ? ahead->keeper->loan_fd : ahead->conn_fd;
+}
+
+/* 1: the cell is ours; 0: it will never be; 2: it may come yet. */
+static int hear_answer(struct ahead *ahead)
+{
+	struct loan_message message;
+	struct err err = { 0 };
+	const struct borrower nobody = { .interrupt_fd = -1 };
+	int r = loan_receive(ahead->conn_fd, &message);
+	if (r <= 0)
+		return r == -EAGAIN ? 2 : 0;
+	r = take_answer(&message, &ahead->policy, &nobody, &ahead->keeper, &err);
+	loan_message_done(&message);
+	return r < 0 ? 0 : r;
+}
+
+void ahead_collect(struct ahead *ahead)
+{
+	struct pollfd said = { .fd = ahead_fd(ahead), .events = POLLIN | POLLRDHUP };
+	if (said.fd < 0 || poll(&said, 1, 0) <= 0)
+		return;
+	/* nothing is said to who has the cell, but that it is wanted back */
+	int r = ahead->keeper || !(said.revents & POLLIN) ? 0 : hear_answer(ahead);
+	if (r == 1) {
+		ahead->keeper->loan_fd = take_fd(&ahead->conn_fd);
+		r = ahead->keeper->mode == machine_mode() ? 1 : 0;
+	}
+	if (r == 1)
+		cell_make_spare_streams(ahead->keeper->parked);
+	else if (r == 0)
+		let_go(ahead);
+}
+
 void ahead_ask(struct ahead *ahead)
 {
-	if (!ahead->policy || !ahead->socket ||
-		(ahead->conn_fd >= 0 && !is_hung_up(ahead->conn_fd)))
+	int old_fd = ahead_fd(ahead);
+	if (!ahead->text || !ahead->socket || (old_fd >= 0 && !is_hung_up(old_fd)))
 		return;
-	own_close(&ahead->conn_fd);
+	let_go(ahead);
 	auto_fd int fd = loan_connect(ahead->socket);
-	if (fd >= 0 && loan_send(fd, LOAN_ASK, LOAN_AHEAD, ahead->policy, strlen(ahead->policy),
-			       NULL, 0) == 0)
+	if (fd >= 0 &&
+		loan_send(fd, LOAN_ASK, LOAN_AHEAD, ahead->text, strlen(ahead->text), NULL, 0) == 0)
 		ahead->conn_fd = take_fd(&fd);
 }
 
 void ahead_done(struct ahead *ahead)
 {
-	own_close(&ahead->conn_fd);
-	free(ahead->policy);
+	let_go(ahead);
+	forget_policy(ahead);
 	free(ahead->socket);
 	*ahead = (struct ahead)AHEAD_NONE;
 }
@@ -180,7 +235,7 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	if (policy->spec.ro.count + policy->spec.rw.count > 0 && machine_mode() == MODE_ROOT)
 		return 0;
 	/* the daemon wakes up while the policy is written: 50 µs */
-	bool is_ahead = borrower->ahead && borrower->ahead->conn_fd >= 0;
+	bool is_ahead = borrower->ahead && ahead_fd(borrower->ahead) >= 0;
 	auto_fd int conn_fd = is_ahead ? -1 : find_lender();
 	if (conn_fd < 0 && !is_ahead)
 		return 0;

@@ -267,14 +267,20 @@ static int open_stdin_source(struct cell *cell, const char *path, struct err *er
 	return 0;
 }
 
+static int open_no_stdin(struct cell *cell, struct err *err)
+{
+	int *fd = &cell->delivery[GATE_FD_STDIN];
+	if (*fd < 0)
+		*fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return *fd < 0 ? err_sys(err, errno, "open /dev/null") : 0;
+}
+
 static int open_stdin(struct cell *cell, struct err *err)
 {
 	const char *path = cell->task->spec->stdin_path;
-	if (!path) {
-		cell->delivery[GATE_FD_STDIN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return cell->delivery[GATE_FD_STDIN] < 0 ? err_sys(err, errno, "open /dev/null")
-							 : 0;
-	}
+	if (!path)
+		return open_no_stdin(cell, err);
+	own_close(&cell->delivery[GATE_FD_STDIN]);
 	TRY(open_stdin_source(cell, path, err));
 	return make_pipe(&cell->stdin_fd, &cell->delivery[GATE_FD_STDIN], false, err);
 }
@@ -307,22 +313,55 @@ static int tell_policy(struct cell *cell, struct err *err)
 	return r < 0 ? err_sys(err, -r, "tell the runner the policy of the guard") : 0;
 }
 
+/* Unless it is there already. */
+static int make_output(struct cell *cell, int stream, int number, struct err *err)
+{
+	int *theirs = &cell->delivery[GATE_FD_STDIN + number];
+	return *theirs >= 0 ? 0 : make_pipe(&cell->out_fds[stream], theirs, true, err);
+}
+
+static int make_channel(struct cell *cell, struct err *err)
+{
+	int *theirs = &cell->delivery[GATE_FD_CHANNEL];
+	return *theirs >= 0 ? 0 : make_pair(SOCK_STREAM, &cell->channel_fd, theirs, err);
+}
+
+/* Some compilers complain on one, some on the other: one pipe keeps their order. */
+static int share_output(struct cell *cell, struct err *err)
+{
+	int *stdio = &cell->delivery[GATE_FD_STDIN];
+	own_close(&cell->out_fds[STREAM_OUT]);
+	own_close(&stdio[STDOUT_FILENO]);
+	stdio[STDOUT_FILENO] = fcntl(stdio[STDERR_FILENO], F_DUPFD_CLOEXEC, 3);
+	return stdio[STDOUT_FILENO] < 0 ? err_sys(err, errno, "share a pipe") : 0;
+}
+
 int cell_make_streams(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
-	int *stdio = &cell->delivery[GATE_FD_STDIN];
 	TRY(open_stdin(cell, err));
-	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
-	if (!task->is_build)
-		TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
-	else /* some compilers complain on one, some on the other: one pipe keeps their order */
-		stdio[STDOUT_FILENO] = fcntl(stdio[STDERR_FILENO], F_DUPFD_CLOEXEC, 3);
-	if (stdio[STDOUT_FILENO] < 0)
-		return err_sys(err, errno, "share a pipe");
-	if (!task->ear.hear)
+	TRY(make_output(cell, STREAM_ERR, STDERR_FILENO, err));
+	TRY(task->is_build ? share_output(cell, err)
+			   : make_output(cell, STREAM_OUT, STDOUT_FILENO, err));
+	if (!task->ear.hear) {
+		own_close(&cell->channel_fd);
+		own_close(&cell->delivery[GATE_FD_CHANNEL]);
 		return 0;
-	TRY(make_pair(SOCK_STREAM, &cell->channel_fd, &cell->delivery[GATE_FD_CHANNEL], err));
+	}
+	TRY(make_channel(cell, err));
 	return task->policy ? tell_policy(cell, err) : 0;
+}
+
+void cell_make_spare_streams(struct cell *cell)
+{
+	struct err err = { 0 };
+	if (cell->walls.form == FORM_STARTED)
+		return; /* it has its own */
+	(void)open_no_stdin(cell, &err);
+	(void)make_output(cell, STREAM_ERR, STDERR_FILENO, &err);
+	(void)make_output(cell, STREAM_OUT, STDOUT_FILENO, &err);
+	if (cell->walls.form == FORM_GUEST)
+		(void)make_channel(cell, &err);
 }
 
 int cell_make_delivery(struct cell *cell, struct err *err)

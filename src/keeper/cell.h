@@ -188,6 +188,10 @@ void turn_say(struct cell *cell);
 
 /* cell.c: makes streams and channel; the program's ends are in cell->delivery. */
 int cell_make_streams(struct cell *cell, struct err *err);
+
+/* cell.c: those that most tasks want, for a cell whose task is not known yet. What is missing is
+ * made when it is. */
+void cell_make_spare_streams(struct cell *cell);
 void cell_assign(struct cell *cell, const struct task *task, struct result *result);
 void cell_report(const struct cell *cell, struct report *report);
 

@@ -122,9 +122,11 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
  * back when it is not used for some seconds; who comes then borrows as anybody else. Starts as
  * AHEAD_NONE. */
 struct ahead {
-	int conn_fd;  /* owned */
-	char *policy; /* owned; of the last cell, and of the next */
-	char *socket; /* owned; where */
+	int conn_fd;           /* owned; where it was asked for and did not come yet; or -1 */
+	struct keeper *keeper; /* owned; has it; or NULL */
+	char *text;            /* owned; the policy of the last cell, and of the next */
+	struct policy policy;  /* the same; nothing before there is a text */
+	char *socket;          /* owned; where */
 };
 #define AHEAD_NONE            \
 	{                     \
@@ -133,6 +135,14 @@ struct ahead {
 
 /* Asks for it, and waits for nothing. For when the last result has been told. */
 void ahead_ask(struct ahead *ahead);
+
+/* Where the answer comes from, and the word that the cell is wanted back; -1: nothing is to be
+ * heard. Borrowed. */
+int ahead_fd(const struct ahead *ahead);
+
+/* Takes what came from there: a cell is made ready as far as that can be before its job is known,
+ * and one that is wanted back is let go of. Waits for nothing. */
+void ahead_collect(struct ahead *ahead);
 void ahead_done(struct ahead *ahead);
 
 /* Who asks for a cell that stands ready. */

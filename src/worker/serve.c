@@ -2,6 +2,7 @@
 /* The worker's side. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,9 +161,28 @@ static int do_work(const struct order *order)
 	}
 }
 
+/* Who is idle takes the next cell when it comes, and gives it back when others want it. */
+static void await_order(const struct post *post)
+{
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = WORKER_JOBS_FD, .events = POLLIN },
+			{ .fd = engine_ahead_fd(post->memory), .events = POLLIN | POLLRDHUP },
+		};
+		if (fds[1].fd < 0)
+			return;
+		int n = poll(fds, COUNT_OF(fds), -1);
+		if (fds[0].revents || (n < 0 && errno != EINTR))
+			return;
+		if (n > 0)
+			engine_hear_ahead(post->memory);
+	}
+}
+
 static int serve_jobs(const struct post *post)
 {
 	struct order order = { .post = post };
+	await_order(post);
 	while (order_read(&order.head, sizeof(order.head)) == 1) {
 		if (order.head.len > LIMIT_SPEC_BYTES)
 			return 1;
@@ -170,6 +190,7 @@ static int serve_jobs(const struct post *post)
 		order.text = text;
 		if (order_read(text, order.head.len) != 1 || do_work(&order) < 0)
 			return 1;
+		await_order(post);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -408,4 +409,187 @@ TEST(a_loan_that_makes_no_sense_is_an_error)
 	ASSERT_EQ(err.code, ERR_BROKEN);
 	await_lender(pid);
 	policy_done(&policy);
+}
+
+/* ---- ahead of the need ------------------------------------------------------------------------
+ */
+
+static struct cell_page *page; /* of the cell that is lent ahead; the lender's and ours */
+static struct ahead ahead = AHEAD_NONE;
+
+static int make_page(void)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	ASSERT_EQ(ftruncate(fd, sizeof(*page)), 0);
+	void *at = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT(at != MAP_FAILED);
+	page = at;
+	return fd;
+}
+
+static void grant_page(int conn_fd, int page_fd)
+{
+	const struct loan_terms terms = { .mode = machine_mode(), .is_warm = true };
+	const int fds[LOAN_FD_COUNT] = { page_fd, page_fd, page_fd, page_fd };
+	__atomic_store_n(&page->hold, HOLD_AHEAD, __ATOMIC_RELEASE);
+	ASSERT_EQ(
+		loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, LOAN_FD_COUNT), 0);
+}
+
+/* A lender that lends as usual, then does something with one who asks ahead, then lends again. */
+static pid_t start_ahead_lender(void (*answer)(int conn_fd, int page_fd))
+{
+	set_up();
+	int page_fd = make_page();
+	ASSERT_OK(loan_listen(path, &listener, &err));
+	ASSERT_EQ(fcntl(listener, F_SETFL, 0), 0);
+	pid_t pid = fork();
+	if (pid != 0) {
+		own_close(&listener);
+		own_close(&page_fd);
+		return pid;
+	}
+	for (;;) {
+		struct loan_message ask;
+		auto_fd int conn_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (loan_receive(conn_fd, &ask) != 1)
+			_exit(0); /* enough */
+		if (ask.number == LOAN_AHEAD)
+			answer(conn_fd, page_fd);
+		else
+			grant(conn_fd);
+		(void)loan_receive(conn_fd, &ask);
+	}
+}
+
+static void end_ahead_lender(pid_t pid)
+{
+	int conn_fd = loan_connect(path);
+	ASSERT(conn_fd >= 0);
+	own_close(&conn_fd);
+	await_lender(pid);
+	policy_done(&policy);
+}
+
+static void borrow_with_ahead(struct keeper **ret_keeper)
+{
+	const struct borrower borrower = { .interrupt_fd = -1, .ahead = &ahead };
+	*ret_keeper = NULL;
+	ASSERT_EQ(keeper_borrow(&policy, &borrower, ret_keeper, &err), 1);
+}
+
+/* Borrows once, asks for the next and hears what comes. */
+static void hold_one(void)
+{
+	struct keeper *keeper = NULL;
+	struct pollfd said = { .events = POLLIN | POLLRDHUP };
+	ASSERT_EQ(ahead_fd(&ahead), -1);
+	ahead_collect(&ahead);
+	borrow_with_ahead(&keeper);
+	keeper_close(keeper);
+	ahead_ask(&ahead);
+	said.fd = ahead_fd(&ahead);
+	ASSERT_EQ(poll(&said, 1, 10000), 1);
+	ahead_collect(&ahead);
+}
+
+TEST(a_cell_that_came_ahead_is_made_ready_and_used_once)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_ahead_lender(grant_page);
+	hold_one();
+	ASSERT(ahead.keeper && ahead.conn_fd < 0);
+	ASSERT_EQ(ahead_fd(&ahead), ahead.keeper->loan_fd);
+	const struct cell *cell = ahead.keeper->parked;
+	ASSERT(cell->out_fds[STREAM_OUT] >= 0 && cell->out_fds[STREAM_ERR] >= 0);
+	ASSERT(cell->delivery[GATE_FD_STDIN] >= 0 && cell->channel_fd < 0);
+	ahead_collect(&ahead); /* nothing was said */
+	ahead_ask(&ahead);     /* one is enough */
+	ASSERT(ahead.keeper);
+	ASSERT_EQ(page->hold, HOLD_AHEAD);
+	borrow_with_ahead(&keeper);
+	ASSERT(keeper->parked == cell && !ahead.keeper);
+	ASSERT_EQ(page->hold, HOLD_TAKEN);
+	keeper_close(keeper);
+	borrow_with_ahead(&keeper);
+	ASSERT(keeper->parked->page->hold != HOLD_TAKEN);
+	keeper_close(keeper);
+	ahead_done(&ahead);
+	end_ahead_lender(pid);
+}
+
+TEST(a_cell_that_came_ahead_is_not_used_for_another_policy)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_ahead_lender(grant_page);
+	hold_one();
+	ASSERT(ahead.keeper);
+	policy.spec.memory *= 2;
+	borrow_with_ahead(&keeper);
+	ASSERT_EQ(page->hold, HOLD_AHEAD);
+	ASSERT(!ahead.keeper);
+	keeper_close(keeper);
+	ahead_done(&ahead);
+	end_ahead_lender(pid);
+}
+
+static void grant_and_revoke(int conn_fd, int page_fd)
+{
+	grant_page(conn_fd, page_fd);
+	__atomic_store_n(&page->hold, HOLD_REVOKED, __ATOMIC_RELEASE);
+}
+
+TEST(a_cell_that_is_had_back_is_not_used)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_ahead_lender(grant_and_revoke);
+	hold_one();
+	ASSERT(ahead.keeper);
+	borrow_with_ahead(&keeper);
+	ASSERT_EQ(page->hold, HOLD_REVOKED);
+	ASSERT(keeper->parked->page->hold != HOLD_TAKEN);
+	keeper_close(keeper);
+	ahead_done(&ahead);
+	end_ahead_lender(pid);
+}
+
+static void grant_and_hang_up(int conn_fd, int page_fd)
+{
+	grant_page(conn_fd, page_fd);
+	(void)shutdown(conn_fd, SHUT_RDWR);
+}
+
+TEST(who_is_hung_up_on_lets_go_of_its_cell)
+{
+	pid_t pid = start_ahead_lender(grant_and_hang_up);
+	int before = count_fds();
+	hold_one();
+	for (int i = 0; i < 1000 && ahead_fd(&ahead) >= 0; i++) {
+		(void)poll(NULL, 0, 1);
+		ahead_collect(&ahead);
+	}
+	ASSERT_EQ(ahead_fd(&ahead), -1);
+	ASSERT_EQ(count_fds(), before);
+	ahead_done(&ahead);
+	end_ahead_lender(pid);
+}
+
+static void refuse_ahead(int conn_fd, int page_fd)
+{
+	(void)page_fd;
+	refuse(conn_fd);
+}
+
+TEST(who_is_refused_a_cell_ahead_borrows_as_anybody_else)
+{
+	struct keeper *keeper = NULL;
+	pid_t pid = start_ahead_lender(refuse_ahead);
+	int before = count_fds();
+	hold_one();
+	ASSERT_EQ(ahead_fd(&ahead), -1);
+	ASSERT_EQ(count_fds(), before);
+	borrow_with_ahead(&keeper);
+	keeper_close(keeper);
+	ahead_done(&ahead);
+	end_ahead_lender(pid);
 }
