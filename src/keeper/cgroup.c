@@ -338,23 +338,30 @@ bool cgroup_may_rest(struct cgroup *group)
 	       cgroup_pids_peak(group) == FEWEST_PROCESSES && open_rest(group);
 }
 
-static bool is_zero(int fd)
+static bool is_at_most(int fd, int64_t most)
 {
 	char text[32];
-	ssize_t n = pread(fd, text, sizeof(text), 0);
-	return n == 2 && text[0] == '0' && text[1] == '\n';
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return find_number(text, NULL) <= most;
 }
 
-static bool set_back(const struct cgroup *group, enum cgroup_gauge id)
+static bool set_back(const struct cgroup *group, enum cgroup_gauge id, int64_t most)
 {
 	auto_fd int fd = open_gauge(group, &gauges[id], O_RDWR);
-	return fd >= 0 && pwrite(fd, "0", 1, 0) == 1 && is_zero(fd);
+	return fd >= 0 && pwrite(fd, "0", 1, 0) == 1 && is_at_most(fd, most);
 }
 
+/* Once something small was charged to a group, one page stays so for the next small thing: a cell
+ * has it in any case. */
 bool cgroup_refresh(struct cgroup *group)
 {
-	return is_zero(group->rest_fds[REST_PIDS]) && is_zero(group->rest_fds[REST_MEMORY]) &&
-	       set_back(group, GAUGE_MEMORY_PEAK) && set_back(group, GAUGE_CPU);
+	const int64_t page = sysconf(_SC_PAGESIZE);
+	return is_at_most(group->rest_fds[REST_PIDS], 0) &&
+	       is_at_most(group->rest_fds[REST_MEMORY], page) &&
+	       set_back(group, GAUGE_MEMORY_PEAK, page) && set_back(group, GAUGE_CPU, 0);
 }
 
 /* v2 keeps the peak of each reader apart, but only for as long as that has the file open. */

@@ -107,8 +107,8 @@ int cgroup_open_procs(const struct cgroup *group);
  * that they count and that cannot be set back is other than in every cell. */
 bool cgroup_may_rest(struct cgroup *group);
 
-/* Whether by now they are like new ones: nobody is in them, nothing is charged to them any more
- * (the kernel takes some milliseconds) and their counts are set back. */
+/* Whether by now they are like new ones: nobody is in them, their counts are set back, and nothing
+ * is charged to them any more but a page for small things. The kernel takes some milliseconds. */
 bool cgroup_refresh(struct cgroup *group);
 
 /* The cell is dead: removes its groups. */
