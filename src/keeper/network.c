@@ -253,13 +253,26 @@ struct network *networks_watch(struct networks *networks, int network_fd, pid_t 
 /* ---- the shelf ---------------------------------------------------------------------------------
  */
 
-struct network *networks_take(struct networks *networks)
+static struct network *pop(struct networks *networks)
 {
 	struct network *network = networks->idle;
-	if (!network)
-		return NULL;
-	networks->idle = network->next;
-	networks->idle_count--;
+	if (network) {
+		networks->idle = network->next;
+		networks->idle_count--;
+	}
+	return network;
+}
+
+/* Looked at now and not when it came back: nobody waits for it now. */
+struct network *networks_take(struct networks *networks)
+{
+	struct network *network = NULL;
+	while ((network = pop(networks)) && !is_as_it_was(networks, network)) {
+		networks->changed_in_row++;
+		free_network(networks, network);
+	}
+	if (network)
+		networks->changed_in_row = 0;
 	return network;
 }
 
@@ -272,12 +285,8 @@ void networks_give(struct networks *networks, struct network *network, bool is_e
 {
 	if (!network)
 		return;
-	bool is_wanted = is_empty && networks->is_allowed && ++network->uses < NETWORK_USES &&
-			 networks->idle_count < NETWORKS_IDLE;
-	bool is_same = is_wanted && is_as_it_was(networks, network);
-	if (is_wanted)
-		networks->changed_in_row = is_same ? 0 : networks->changed_in_row + 1;
-	if (!is_same) {
+	if (!is_empty || !networks->is_allowed || ++network->uses >= NETWORK_USES ||
+		networks->idle_count >= NETWORKS_IDLE) {
 		free_network(networks, network);
 		return;
 	}
@@ -290,7 +299,7 @@ void networks_allow(struct networks *networks, bool is_allowed)
 {
 	networks->is_allowed = is_allowed;
 	while (!is_allowed && networks->idle)
-		free_network(networks, networks_take(networks));
+		free_network(networks, pop(networks));
 }
 
 void networks_done(struct networks *networks)

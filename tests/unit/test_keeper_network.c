@@ -163,6 +163,7 @@ TEST(a_network_with_a_living_socket_is_let_go)
 	tell(&dweller, 'l');
 	networks_give(&networks, network, true); /* it is not, whatever we say */
 	ASSERT(!networks_take(&networks));
+	ASSERT_EQ(networks.count, 0);
 	ASSERT_EQ(networks.changed_in_row, 1);
 	leave(&dweller);
 	networks_done(&networks);
