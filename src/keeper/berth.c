@@ -45,6 +45,14 @@ bool berths_take(struct berths *berths, struct slot *ret_slot, struct cgroup *re
 	return false;
 }
 
+void berths_shrink(struct berths *berths)
+{
+	if (berths->count <= BERTHS_QUIET)
+		return;
+	struct berth berth = next(berths);
+	leave(&berth.slot, &berth.group);
+}
+
 void berths_done(struct berths *berths)
 {
 	while (berths->count > 0) {

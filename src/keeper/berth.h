@@ -13,7 +13,10 @@
 #include "keeper/cgroup.h"
 #include "keeper/machine.h"
 
-enum { BERTHS_MAX = 32 };
+enum {
+	BERTHS_MAX = 32,
+	BERTHS_QUIET = 4, /* when nothing is asked for */
+};
 
 struct berth {
 	struct slot slot;
@@ -31,5 +34,8 @@ void berths_give(struct berths *berths, struct slot *slot, struct cgroup *group)
 
 /* False: none is as a new one would be. */
 bool berths_take(struct berths *berths, struct slot *ret_slot, struct cgroup *ret_group);
+
+/* Lets one go when there are more than quiet times need. */
+void berths_shrink(struct berths *berths);
 
 void berths_done(struct berths *berths);

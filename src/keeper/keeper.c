@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -382,6 +383,10 @@ void keeper_close(struct keeper *keeper)
 {
 	if (!keeper)
 		return;
+	/* who lent a cell can clear it away while we let go of it, for which the kernel may make us
+	 * wait */
+	if (keeper->loan_fd >= 0)
+		(void)shutdown(keeper->loan_fd, SHUT_RDWR);
 	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);

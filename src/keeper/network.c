@@ -295,6 +295,12 @@ void networks_give(struct networks *networks, struct network *network, bool is_e
 	networks->idle_count++;
 }
 
+void networks_shrink(struct networks *networks)
+{
+	if (networks->idle_count > NETWORKS_QUIET)
+		free_network(networks, pop(networks));
+}
+
 void networks_allow(struct networks *networks, bool is_allowed)
 {
 	networks->is_allowed = is_allowed;

@@ -19,8 +19,9 @@
 
 enum {
 	NETWORK_USES = 1000,
-	NETWORKS_MAX = 64,      /* that are watched, in use or not */
-	NETWORKS_IDLE = 16,     /* of these, in no use */
+	NETWORKS_MAX = 96,      /* that are watched, in use or not */
+	NETWORKS_IDLE = 32,     /* of these, in no use */
+	NETWORKS_QUIET = 4,     /* the same when nothing is asked for */
 	NETWORKS_CHANGED = 16,  /* in a row: then it is not worth the trouble */
 	NETWORK_FILES = 128,    /* with more, networks are not watched */
 	NETWORK_TEXT = 1 << 16, /* nor with one longer than this */
@@ -51,6 +52,9 @@ struct network *networks_watch(struct networks *networks, int network_fd, pid_t 
 /* One that is as it was when it was made, or NULL. Its descriptor is borrowed. */
 struct network *networks_take(struct networks *networks);
 int network_fd(const struct network *network);
+
+/* Lets one go when there are more than quiet times need. */
+void networks_shrink(struct networks *networks);
 
 /* Takes the network of a cell. `is_empty`: nobody of it is left. NULL is fine. */
 void networks_give(struct networks *networks, struct network *network, bool is_empty);

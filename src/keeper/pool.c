@@ -263,6 +263,10 @@ bool pool_look(struct pool *pool, int64_t now_us)
 		pool->peak = pool->taken;
 		pool->peak_us = now_us;
 	}
+	if (pool->taken == 0) {
+		networks_shrink(&pool->keeper->networks);
+		berths_shrink(&pool->keeper->berths);
+	}
 	pool->taken = 0;
 	size_t needed = pool->peak > pool->floor ? pool->peak : pool->floor;
 	if (pool->wanted > needed)

@@ -120,6 +120,9 @@ TEST(berths_in_no_use_are_few)
 	}
 	ASSERT_EQ(berths.count, BERTHS_MAX);
 	ASSERT(!is_there(&group));
+	for (int i = 0; i < BERTHS_MAX; i++)
+		berths_shrink(&berths);
+	ASSERT_EQ(berths.count, BERTHS_QUIET);
 	berths_done(&berths);
 	ASSERT_EQ(berths.count, 0);
 	cgroup_site_done(&site);

@@ -236,6 +236,9 @@ TEST(networks_in_no_use_are_few)
 		networks_give(&networks, watched[i], true);
 	ASSERT_EQ(networks.idle_count, NETWORKS_IDLE);
 	ASSERT_EQ(networks.count, NETWORKS_IDLE);
+	for (int i = 0; i < NETWORKS_IDLE; i++)
+		networks_shrink(&networks);
+	ASSERT_EQ(networks.count, NETWORKS_QUIET);
 	networks_done(&networks);
 }
 
