@@ -12,10 +12,6 @@ core = {}  # the names of core.py
 IS_SHARED = False  # its memory is nobody's template
 
 
-def is_forking():
-    return False
-
-
 def serve(fd, _code):
     """There is nobody to serve but ourselves."""
 

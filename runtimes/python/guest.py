@@ -244,7 +244,7 @@ def prepare(core, module, cold, names):
         make_streams()
         os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
     sys.meta_path.insert(0, finder)
-    shelf.fill(names, PARTS, module.is_forking)
+    shelf.fill(names, PARTS)
     core["from_json"]("{}")
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)

@@ -772,12 +772,14 @@ def make_main():
 def register_at_fork(**hooks):
     """What modules want to do at each fork is for the forks of code: a copy of the session is to be
     exact, down to its random numbers."""
-    guard = load("shelf").guard
-    session.own_register_at_fork(**{when: guard(hook, is_copying) for when, hook in hooks.items()})
+    session.own_register_at_fork(**{when: unless_copying(hook) for when, hook in hooks.items()})
 
 
-def is_copying():
-    return session.is_copying
+def unless_copying(hook):
+    def run():
+        if not session.is_copying:
+            hook()
+    return run
 
 
 def take_guard(text):

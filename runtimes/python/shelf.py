@@ -45,9 +45,8 @@ class taken:
 class Recorder:
     """Records who needs whom while modules are loaded, and what they do beside that."""
 
-    def __init__(self, is_our_fork):
+    def __init__(self):
         import atexit
-        self.is_our_fork = is_our_fork
         self.stack = []
         self.filters = list(_warnings.filters)
         self.is_over = False
@@ -55,13 +54,11 @@ class Recorder:
         self.own_import = builtins.__import__
         self.own_load = bootstrap._load_unlocked
         self.own_register = atexit.register
-        self.own_at_fork = os.register_at_fork
 
     def __enter__(self):
         builtins.__import__ = self.import_
         bootstrap._load_unlocked = self.load
         self.atexit.register = self.register
-        os.register_at_fork = self.at_fork
         return self
 
     def __exit__(self, *_error):
@@ -69,7 +66,6 @@ class Recorder:
         builtins.__import__ = self.own_import
         bootstrap._load_unlocked = self.own_load
         self.atexit.register = self.own_register
-        os.register_at_fork = self.own_at_fork
         _warnings.filters[:] = self.filters
         _warnings._filters_mutated()
 
@@ -115,17 +111,6 @@ class Recorder:
         self.effect(register, function, *args, **kwargs)
         return function
 
-    def at_fork(self, **hooks):
-        self.own_at_fork(**{when: guard(hook, self.is_our_fork) for when, hook in hooks.items()})
-
-
-def guard(hook, is_ours):
-    """What a module wants to do at each fork is for the program's own; at ours it would only cost."""
-    def run():
-        if not is_ours():
-            hook()
-    return run
-
 
 def register(function, *args, **kwargs):
     import atexit
@@ -138,9 +123,9 @@ def add_filter(item):
         _warnings._filters_mutated()
 
 
-def fill(names, parts, is_our_fork):
+def fill(names, parts):
     """Loads what is there of these modules, and parts of the runner."""
-    with Recorder(is_our_fork):
+    with Recorder():
         for part in parts:
             load(part)
         for name in names:

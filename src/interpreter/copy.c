@@ -166,7 +166,7 @@ static void await_turn(struct copy_line *line, const struct thread_note *note)
 	}
 }
 
-pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, struct err *err)
+pid_t interpreter_copy(struct copy_line *line, struct err *err)
 {
 	struct thread_note note;
 	TRY(thread_note_take(&note, err));
@@ -179,7 +179,6 @@ pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, s
 		if (take_line(line, line->fd, line->number) < 0)
 			_exit(1);
 		await_turn(line, &note);
-		hooks->after_in_child();
 		return 0;
 	}
 	if (line->is_ahead)

@@ -13,28 +13,19 @@
 /* Waits for the template and raises it; gives up what serving does not need. */
 int interpreter_enter(int control_fd, struct err *err);
 
-/* How the language runs its own hooks around a fork. */
-struct fork_hooks {
-	void (*before)(void);
-	void (*after_in_parent)(void);
-	void (*after_in_child)(void);
-};
-
 /* Serves until the supervisor is gone (1), or returns 0 in a new payload whose walls stand; one
  * whose walls do not stand ends. Less: there are threads, which a fork would not copy. `code` is a
- * program that does what most do: what it touches, payloads have ready. */
-int interpreter_serve(
-	int control_fd, const char *code, const struct fork_hooks *hooks, struct err *err);
+ * program that does what most do: what it touches, payloads have ready.
+ *
+ * The language is not told of the fork. What it would do then is for the threads that are gone and
+ * the locks that they held, and there are none; and each page that it did it in would be copied. */
+int interpreter_serve(int control_fd, const char *code, struct err *err);
 
 /* Tells the supervisor why there will be no guests, or not this one. */
 void interpreter_refuse(const char *why);
 
 /* In a payload: whether its job is not there yet, and nobody knows what it will touch. */
 bool interpreter_wants_rehearsal(void);
-
-/* Whether a fork that happens now is one of ours. */
-bool interpreter_is_forking(void);
-void interpreter_set_copying(bool is_copying);
 
 /* What a copy of a session needs to be reached. */
 struct copy_line {
@@ -48,8 +39,8 @@ struct copy_line {
 
 /* Makes a copy of this process, which must have one thread: its pid here; less: it could not be
  * made. In the copy, 0, once it is wanted for more than to be copied again; line->is_branch then
- * tells what it is. The copy's parent is ours. */
-pid_t interpreter_copy(struct copy_line *line, const struct fork_hooks *hooks, struct err *err);
+ * tells what it is. The copy's parent is ours. The language is not told of this fork either. */
+pid_t interpreter_copy(struct copy_line *line, struct err *err);
 
 /* Whether this process had a child that it has buried. */
 bool interpreter_had_children(void);

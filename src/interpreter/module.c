@@ -49,9 +49,6 @@ static PyObject *list_of(char **strings)
 	return list;
 }
 
-static const struct fork_hooks hooks = { PyOS_BeforeFork, PyOS_AfterFork_Parent,
-	PyOS_AfterFork_Child };
-
 /* Whoever gets here again in the interpreter has nobody left to serve. */
 static PyObject *serve(PyObject *module, PyObject *args)
 {
@@ -64,7 +61,7 @@ static PyObject *serve(PyObject *module, PyObject *args)
 	PyObject *version = PySys_GetObject("hexversion");
 	holes_fill(version ? PyLong_AsLong(version) : 0);
 	huge_merge();
-	int r = interpreter_serve(fd, code, &hooks, &err);
+	int r = interpreter_serve(fd, code, &err);
 	if (r == 1)
 		_exit(0);
 	if (r < 0)
@@ -89,13 +86,6 @@ static PyObject *wants_rehearsal(PyObject *module, PyObject *unused)
 	(void)module;
 	(void)unused;
 	return PyBool_FromLong(interpreter_wants_rehearsal());
-}
-
-static PyObject *is_forking(PyObject *module, PyObject *unused)
-{
-	(void)module;
-	(void)unused;
-	return PyBool_FromLong(interpreter_is_forking());
 }
 
 static PyObject *is_owner(PyObject *module, PyObject *unused)
@@ -198,9 +188,7 @@ static PyObject *copy(PyObject *module, PyObject *args)
 		return NULL;
 	line.is_branch = is_branch;
 	line.is_ahead = is_ahead;
-	interpreter_set_copying(true);
-	pid_t pid = interpreter_copy(&line, &hooks, &err);
-	interpreter_set_copying(false);
+	pid_t pid = interpreter_copy(&line, &err);
 	if (pid < 0)
 		return fail(&err);
 	return Py_BuildValue("(iN)", (int)pid, PyBool_FromLong(line.is_branch));
@@ -264,7 +252,6 @@ static PyMethodDef methods[] = {
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
 	{ "wants_rehearsal", wants_rehearsal, METH_NOARGS,
 		"wants_rehearsal() -> bool: whether there is time, and something to gain" },
-	{ "is_forking", is_forking, METH_NOARGS, "is_forking() -> bool: whether a fork is ours" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },

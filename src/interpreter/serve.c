@@ -43,8 +43,6 @@ enum { HEAP_ROOM = 1 << 18 };
 static struct {
 	struct template_page *template;
 	struct raising raising; /* in a guest, until it has its job */
-	bool is_settled;        /* a guest that has it */
-	bool is_copying;        /* a fork that happens now makes a copy of a session */
 	struct thread_note thread;
 } self;
 
@@ -221,16 +219,6 @@ bool interpreter_wants_rehearsal(void)
 	return !habit_is_known() && poll(&gate, 1, 0) == 0;
 }
 
-bool interpreter_is_forking(void)
-{
-	return !self.is_settled || self.is_copying;
-}
-
-void interpreter_set_copying(bool is_copying)
-{
-	self.is_copying = is_copying;
-}
-
 int guest_take_job(struct job *ret_job)
 {
 	struct delivery delivery;
@@ -245,20 +233,14 @@ int guest_take_job(struct job *ret_job)
 	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
 	(void)munmap(self.raising.page, sizeof(*self.raising.page));
 	self.raising.page = NULL;
-	self.is_settled = true;
 	return 0;
 }
 
 /* Returns 0 in the guest, 1 in the interpreter. */
-static int answer(
-	const struct guest_request *request, int control_fd, const struct fork_hooks *hooks)
+static int answer(const struct guest_request *request, int control_fd)
 {
-	hooks->before();
-	if (fork_guest(request) != 0) {
-		hooks->after_in_parent();
+	if (fork_guest(request) != 0)
 		return 1;
-	}
-	hooks->after_in_child();
 	/* what is not wholly in the cell must not go back to the interpreter */
 	if (become_guest(request, control_fd) < 0)
 		_exit(1);
@@ -275,22 +257,18 @@ static void *page_of_trial(void)
 }
 
 /* Returns 0 in the trial, which goes on as any guest does. */
-static int try_out(const char *code, const struct fork_hooks *hooks)
+static int try_out(const char *code)
 {
 	const struct guest_request nowhere = { .fd_count = 0 };
 	struct trial trial;
 	pid_t pid = -1;
-	if (trial_open(&trial, code) == 0) {
-		hooks->before();
+	if (trial_open(&trial, code) == 0)
 		pid = clone_guest(&nowhere);
-		if (pid == 0) {
-			hooks->after_in_child();
-			thread_note_restore(&self.thread);
-			self.raising = (struct raising){ .page = page_of_trial(),
-				.fds[CELL_FD_GATE] = trial.gate_fds[1] };
-			return 0;
-		}
-		hooks->after_in_parent();
+	if (pid == 0) {
+		thread_note_restore(&self.thread);
+		self.raising = (struct raising){ .page = page_of_trial(),
+			.fds[CELL_FD_GATE] = trial.gate_fds[1] };
+		return 0;
 	}
 	if (pid > 0)
 		trial_watch(&trial, pid);
@@ -298,8 +276,7 @@ static int try_out(const char *code, const struct fork_hooks *hooks)
 	return 1;
 }
 
-int interpreter_serve(
-	int control_fd, const char *code, const struct fork_hooks *hooks, struct err *err)
+int interpreter_serve(int control_fd, const char *code, struct err *err)
 {
 	if (!jail_is_single_threaded()) {
 		(void)err_set(
@@ -313,7 +290,7 @@ int interpreter_serve(
 	}
 	/* some room stays: each guest would have to ask for it again */
 	(void)malloc_trim(HEAP_ROOM);
-	if (try_out(code, hooks) == 0)
+	if (try_out(code) == 0)
 		return 0;
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);
 	for (;;) {
@@ -324,7 +301,7 @@ int interpreter_serve(
 		if (n != sizeof(kind))
 			return 1;
 		if (kind == ZYGOTE_GUEST && request.fd_count >= GUEST_FD_COUNT &&
-			answer(&request, control_fd, hooks) == 0)
+			answer(&request, control_fd) == 0)
 			return 0;
 		for (size_t i = 0; i < request.fd_count; i++)
 			(void)close(request.fds[i]);
