@@ -20,10 +20,6 @@ def forget_lookups():
     pass
 
 
-def wants_rehearsal():
-    return False
-
-
 def refuse(why):
     sys.exit(why)
 
@@ -58,4 +54,4 @@ def arrive():
     os.chdir(run["cwd"])
     core["open_channel"]()
     return (run["argv"], run["env"], None, core["channel_fd"], core["channel_inode"],
-            core["channel_owner"], False, False)
+            core["channel_owner"], False, False, True)

@@ -24,6 +24,7 @@ RUNNER = "/run/hotcell/runner.py"
 HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
 LINGER = 2  # seconds
+REHEARSED = b"print(end='')"
 REHEARSALS = 20  # until the interpreter has learnt what is looked up where
 PARTS = ("values", "figures", "failure", "guard", "rules", "strict", "session", "copies", "reload",
          "questions")
@@ -323,11 +324,12 @@ def is_late():
 
 
 def rehearse():
-    """Goes through what a program will go through, while nobody waits: so its pages are its own by
-    then. Nothing of it can be seen later."""
+    """Goes through what a program will go through, while nobody waits: a template learns what is
+    looked up where, a guest has it in the processor's caches. Nothing of it can be seen later."""
     core = template.core
     core["make_main"] = type(sys)
-    core["prepare"](PROGRAM, b"print(end='')").function()
+    core["prepare"](PROGRAM, REHEARSED).function()
+    load("guard").look(REHEARSED, compiled(REHEARSED), PROGRAM)
     core["make_main"] = make_main
     sys.argv[:] = sys.argv
     core["clean"]()
@@ -351,11 +353,14 @@ def arrive():
     try:
         for make_fresh, owner in template.fresh:
             make_fresh(owner)
-        if module.wants_rehearsal():
+        arrival = module.arrive()
+        while arrival is None:
             rehearse()
+            arrival = module.arrive()
     except BaseException as error:
         module.refuse("%s: %s" % (type(error).__name__, error))
-    argv, variables, source, fd, inode, pid, has_piped_input, is_alone = module.arrive()
+    (argv, variables, source, fd, inode, pid, has_piped_input, is_alone,
+     is_told_more) = arrival
     if variables != template.variables:
         set_environment(variables)
     if not is_alone and is_late():
@@ -367,7 +372,8 @@ def arrive():
     core["channel_fd"], core["channel_inode"], core["channel_owner"] = fd, inode, pid
     if has_piped_input:
         sys.stdin = sys.__stdin__ = template.stdin_pipe
-    core["take_policy"]()
+    if is_told_more:
+        core["take_policy"]()
     path = PROGRAM if argv[0] == "main.py" else core["absolute"](argv[0])
     program = core["prepare"](path, source)
     if program is None:

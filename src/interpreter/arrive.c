@@ -80,12 +80,22 @@ static bool is_alone(const char *file)
 	return size > 0 && syscall(SYS_getdents64, fd, entries, sizeof(entries)) == 0;
 }
 
+/* Whatever was to be said was said before we began. */
+static bool is_silent(int channel_fd)
+{
+	char first = 0;
+	return recv(channel_fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 int interpreter_arrive(struct arrival *ret_arrival)
 {
 	struct arrival *arrival = ret_arrival;
 	struct stat st;
 	*arrival = (struct arrival){ .channel_fd = -1, .source_fd = -1 };
-	if (guest_take_job(&arrival->job) < 0 || !arrival->job.argv[0])
+	int r = guest_take_job(&arrival->job);
+	if (r != 0)
+		return r;
+	if (!arrival->job.argv[0])
 		return -1;
 	place_channel(arrival);
 	own.pid = arrival->pid = getpid();
@@ -94,6 +104,7 @@ int interpreter_arrive(struct arrival *ret_arrival)
 	open_source(arrival);
 	arrival->is_alone = is_alone(arrival->job.argv[0]);
 	arrival->has_piped_input = fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
+	arrival->is_told_more = arrival->channel_fd >= 0 && !is_silent(arrival->channel_fd);
 	return 0;
 }
 

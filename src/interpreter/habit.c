@@ -68,11 +68,6 @@ struct look {
 	size_t page_count; /* that it has written to */
 };
 
-bool habit_is_known(void)
-{
-	return guest.count > 0;
-}
-
 static int advice_for(uint64_t entry)
 {
 	if (!(entry & IS_PRESENT))

@@ -24,9 +24,6 @@ int interpreter_serve(int control_fd, const char *code, struct err *err);
 /* Tells the supervisor why there will be no guests, or not this one. */
 void interpreter_refuse(const char *why);
 
-/* In a payload: whether its job is not there yet, and nobody knows what it will touch. */
-bool interpreter_wants_rehearsal(void);
-
 /* What a copy of a session needs to be reached. */
 struct copy_line {
 	int fd;               /* its line, which stays the caller's */
@@ -66,6 +63,7 @@ struct arrival {
 	size_t source_size;
 	bool has_piped_input; /* standard input is a pipe, not /dev/null */
 	bool is_alone;        /* the code's file is the only one in the working directory */
+	bool is_told_more;    /* a message waits on the channel */
 };
 
 /* Whether the caller is the payload, and not a child of it, and its channel is where it was. */
@@ -75,5 +73,6 @@ bool interpreter_is_heard(void);
 /* Says, as the last thing, that the program is done. False: nobody heard it. */
 bool interpreter_say_done(int exit_code);
 
-/* Waits for the job and looks around. 0, or less: there is nothing to do any more. */
+/* Waits for the job and looks around. 0; 1: it comes soon, and there is time to do for practice
+ * what it will take; less: there is nothing to do any more. */
 int interpreter_arrive(struct arrival *ret_arrival);

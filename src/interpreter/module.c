@@ -81,13 +81,6 @@ static PyObject *forget_lookups(PyObject *module, PyObject *unused)
 	return Py_None;
 }
 
-static PyObject *wants_rehearsal(PyObject *module, PyObject *unused)
-{
-	(void)module;
-	(void)unused;
-	return PyBool_FromLong(interpreter_wants_rehearsal());
-}
-
 static PyObject *is_owner(PyObject *module, PyObject *unused)
 {
 	(void)module;
@@ -133,13 +126,19 @@ static PyObject *arrive(PyObject *module, PyObject *unused)
 	struct arrival arrival;
 	(void)module;
 	(void)unused;
-	if (interpreter_arrive(&arrival) < 0)
+	int r = interpreter_arrive(&arrival);
+	if (r < 0)
 		_exit(1);
+	if (r == 1) {
+		Py_INCREF(Py_None);
+		return Py_None;
+	}
 	/* N takes over what is built here, and fails when one of them did */
-	return Py_BuildValue("(NNNiKiNN)", list_of(arrival.job.argv), list_of(arrival.job.env),
+	return Py_BuildValue("(NNNiKiNNN)", list_of(arrival.job.argv), list_of(arrival.job.env),
 		read_source(&arrival), arrival.channel_fd,
 		(unsigned long long)arrival.channel_inode, (int)arrival.pid,
-		PyBool_FromLong(arrival.has_piped_input), PyBool_FromLong(arrival.is_alone));
+		PyBool_FromLong(arrival.has_piped_input), PyBool_FromLong(arrival.is_alone),
+		PyBool_FromLong(arrival.is_told_more));
 }
 
 /* The state of numpy's own generator, filled in at once: through its functions it would take two
@@ -250,8 +249,6 @@ static PyMethodDef methods[] = {
 	{ "serve", serve, METH_VARARGS, "serve(fd, code): serve; returns in each new payload" },
 	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
-	{ "wants_rehearsal", wants_rehearsal, METH_NOARGS,
-		"wants_rehearsal() -> bool: whether there is time, and something to gain" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
@@ -271,9 +268,8 @@ static PyMethodDef methods[] = {
 	{ "list_shared", list_shared, METH_NOARGS,
 		"list_shared() -> names of mappings that are shared and writable, or None" },
 	{ "arrive", arrive, METH_NOARGS,
-		"arrive() -> (argv, env, source, channel, inode, pid, has_piped_input, is_alone): "
-		"wait "
-		"for the job" },
+		"arrive() -> (argv, env, source, channel, inode, pid, has_piped_input, is_alone, "
+		"is_told_more): wait for the job; None: it comes soon, rehearse" },
 	{ NULL, NULL, 0, NULL },
 };
 

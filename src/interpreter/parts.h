@@ -15,5 +15,6 @@ struct thread_note {
 int thread_note_take(struct thread_note *ret_note, struct err *err);
 void thread_note_restore(const struct thread_note *note);
 
-/* serve.c: waits at the gate for the job and takes it; nothing of ours stays. 0, or less. */
+/* serve.c: waits at the gate for the job and takes it; nothing of ours stays. 0; 1: it comes soon;
+ * or less. */
 int guest_take_job(struct job *ret_job);

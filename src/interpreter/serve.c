@@ -213,18 +213,14 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	return 0;
 }
 
-bool interpreter_wants_rehearsal(void)
-{
-	struct pollfd gate = { .fd = self.raising.fds[CELL_FD_GATE], .events = POLLIN };
-	return !habit_is_known() && poll(&gate, 1, 0) == 0;
-}
-
 int guest_take_job(struct job *ret_job)
 {
 	struct delivery delivery;
-	int r;
-	while ((r = payload_await_word(&self.raising, &delivery)) == 1)
+	int r = payload_await_word(&self.raising, &delivery);
+	if (r == 1) {
 		habit_follow();
+		return 1;
+	}
 	if (r < 0 || payload_take_job(&self.raising, &delivery, ret_job) < 0)
 		return -1;
 	/* changing the user cleared it; executing a program would have set it again */
