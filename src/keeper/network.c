@@ -24,17 +24,16 @@ enum {
 
 /* A file of the kernel's, and what it said at first. */
 struct view {
-	int fd;     /* owned */
-	char *text; /* owned */
-	size_t len;
+	int fd;                    /* owned */
+	struct network_text *text; /* owned; NULL: what it said in the first network, too */
 };
 
 struct network {
 	struct network *next;
 	int fd; /* owned */
 	unsigned int uses;
-	struct view views[NETWORK_FILES];
 	size_t view_count;
+	struct view views[]; /* as many as there are names */
 };
 
 /* Files that are not watched: each that is open costs the kernel 5 kB. Any other is, also one that
@@ -115,8 +114,10 @@ static int list_names(struct networks *networks, int dir_fd, const char *prefix,
 
 static void forget_names(struct networks *networks)
 {
-	while (networks->name_count > 0)
+	while (networks->name_count > 0) {
 		free(networks->names[--networks->name_count]);
+		free(networks->first[networks->name_count].bytes);
+	}
 }
 
 static void look_for_names(struct networks *networks, int dir_fd)
@@ -172,6 +173,8 @@ static void free_network(struct networks *networks, struct network *network)
 {
 	for (size_t i = 0; i < network->view_count; i++) {
 		own_close(&network->views[i].fd);
+		if (network->views[i].text)
+			free(network->views[i].text->bytes);
 		free(network->views[i].text);
 	}
 	own_close(&network->fd);
@@ -179,32 +182,50 @@ static void free_network(struct networks *networks, struct network *network)
 	networks->count--;
 }
 
-static int open_views(const struct networks *networks, struct network *network, int dir_fd)
+static bool is_same(const struct network_text *text, const char *bytes, size_t len)
 {
-	char text[NETWORK_TEXT];
+	return text->bytes && text->len == len && memcmp(text->bytes, bytes, len) == 0;
+}
+
+static void keep_text(struct network_text *text, const char *bytes, size_t len)
+{
+	text->bytes = xrealloc(NULL, len + 1, 1);
+	memcpy(text->bytes, bytes, len + 1);
+	text->len = len;
+}
+
+static int open_views(struct networks *networks, struct network *network, int dir_fd)
+{
+	char bytes[NETWORK_TEXT];
+	size_t len = 0;
 	for (size_t i = 0; i < networks->name_count; i++) {
+		struct network_text *first = &networks->first[i];
 		struct view *view = &network->views[network->view_count++];
 		*view = (struct view){ .fd = openat(
 					       dir_fd, networks->names[i], O_RDONLY | O_CLOEXEC) };
 		if (view->fd < 0)
 			return -errno;
-		int r = read_view(view->fd, networks->names[i], text, sizeof(text), &view->len);
+		int r = read_view(view->fd, networks->names[i], bytes, sizeof(bytes), &len);
 		if (r < 0)
 			return r;
-		view->text = xrealloc(NULL, view->len + 1, 1);
-		memcpy(view->text, text, view->len);
+		if (!first->bytes)
+			keep_text(first, bytes, len);
+		if (is_same(first, bytes, len))
+			continue;
+		view->text = xcalloc(1, sizeof(*view->text));
+		keep_text(view->text, bytes, len);
 	}
 	return 0;
 }
 
 static bool is_as_it_was(const struct networks *networks, const struct network *network)
 {
-	char text[NETWORK_TEXT];
+	char bytes[NETWORK_TEXT];
 	size_t len = 0;
 	for (size_t i = 0; i < network->view_count; i++) {
 		const struct view *view = &network->views[i];
-		if (read_view(view->fd, networks->names[i], text, sizeof(text), &len) < 0 ||
-			len != view->len || memcmp(text, view->text, len) != 0)
+		if (read_view(view->fd, networks->names[i], bytes, sizeof(bytes), &len) < 0 ||
+			!is_same(view->text ? view->text : &networks->first[i], bytes, len))
 			return false;
 	}
 	return true;
@@ -239,7 +260,8 @@ struct network *networks_watch(struct networks *networks, int network_fd, pid_t 
 	look_for_names(networks, dir_fd);
 	if (networks->name_count == 0)
 		return NULL;
-	struct network *network = xcalloc(1, sizeof(*network));
+	struct network *network =
+		xcalloc(1, sizeof(*network) + networks->name_count * sizeof(network->views[0]));
 	network->fd = take_fd(&fd);
 	networks->count++;
 	/* as long as it lives, the number is its own and not another process's */

@@ -29,16 +29,22 @@ enum {
 
 struct network;
 
+struct network_text {
+	char *bytes; /* owned */
+	size_t len;
+};
+
 /* The networks of one policy's cells. Starts as zeros, which allows none to be used again. */
 struct networks {
 	bool is_allowed;
-	bool has_looked;             /* for the names of files */
-	char *names[NETWORK_FILES];  /* owned; beneath /proc/PID/net */
-	size_t name_count;           /* 0: they cannot be watched here */
-	struct network *idle;        /* owned; in no use */
-	size_t idle_count;           /* of them */
-	size_t count;                /* of all that are watched */
-	unsigned int changed_in_row; /* came back other than they were */
+	bool has_looked;                          /* for the names of files */
+	char *names[NETWORK_FILES];               /* owned; beneath /proc/PID/net */
+	size_t name_count;                        /* 0: they cannot be watched here */
+	struct network_text first[NETWORK_FILES]; /* of the first network; most are alike */
+	struct network *idle;                     /* owned; in no use */
+	size_t idle_count;                        /* of them */
+	size_t count;                             /* of all that are watched */
+	unsigned int changed_in_row;              /* came back other than they were */
 };
 
 /* Whether networks may be used again. Those in no use are let go when not. */

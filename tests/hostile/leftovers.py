@@ -69,6 +69,26 @@ def descendants(root):
     return found
 
 
+# What a keeper has open of networks and groups, some of which are for its next cells: how many these are
+# depends on what each cell before did. The bound is that of 32 pools.
+SPARE = re.compile(r"net:\[|/proc/\d+/net/|/sys/fs/cgroup/|/.*/slots$|anon_inode:\[eventfd\]")
+SPARE_MAX = 32 * (96 * 24 + 128 * 16)
+
+
+def descriptors(pid):
+    """How many a process has, without those of networks and groups."""
+    targets = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            targets.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except OSError:
+            pass
+    spare = sum(bool(SPARE.match(target)) for target in targets)
+    if spare > SPARE_MAX:
+        raise RuntimeError(f"{spare} descriptors of networks and groups, at most {SPARE_MAX}")
+    return len(targets) - spare
+
+
 def namespaces():
     """(kind, inode) -> pids of every namespace some process is in."""
     found = {}

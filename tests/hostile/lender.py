@@ -9,7 +9,6 @@ small, and have as many descriptors as their pools and parked cells need, none m
 """
 import json
 import os
-import re
 import select
 import signal
 import socket
@@ -17,7 +16,7 @@ import subprocess
 import time
 
 from daemon import HEAD, Client
-from leftovers import descendants, parents, read
+from leftovers import descendants, descriptors, parents, read
 
 CONCURRENCY = 32
 PARKED = 256  # more than all pools together want: every case finds a cell of its own policy
@@ -27,19 +26,6 @@ PATIENCE = 20.0  # seconds until cells stand ready, on a busy machine
 def started_at(pid):
     stat = read(f"/proc/{pid}/stat")
     return stat[stat.rindex(")") + 2:].split()[19] if stat else None
-
-
-def descriptors(pid):
-    """How many there are, without those of networks and groups: how many cells can have what another
-    had before depends on what each of them did."""
-    count = 0
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
-        except OSError:
-            continue
-        count += not re.match(r"net:\[|/proc/\d+/net/|/sys/fs/cgroup/|/run/hotcell/slots|anon_inode:\[eventfd\]", target)
-    return count
 
 
 def resident_peak_kb(pid):
