@@ -427,13 +427,18 @@ static int make_page(void)
 	return fd;
 }
 
-static void grant_page(int conn_fd, int page_fd)
+static void grant_in(int conn_fd, int page_fd, uint32_t hold)
 {
 	const struct loan_terms terms = { .mode = machine_mode(), .is_warm = true };
 	const int fds[LOAN_FD_COUNT] = { page_fd, page_fd, page_fd, page_fd };
-	__atomic_store_n(&page->hold, HOLD_AHEAD, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->hold, hold, __ATOMIC_RELEASE);
 	ASSERT_EQ(
 		loan_send(conn_fd, LOAN_GRANTED, 0, &terms, sizeof(terms), fds, LOAN_FD_COUNT), 0);
+}
+
+static void grant_page(int conn_fd, int page_fd)
+{
+	grant_in(conn_fd, page_fd, HOLD_AHEAD);
 }
 
 /* A lender that lends as usual, then does something with one who asks ahead, then lends again. */
@@ -533,10 +538,10 @@ TEST(a_cell_that_came_ahead_is_not_used_for_another_policy)
 	end_ahead_lender(pid);
 }
 
+/* Revoked while the grant is on its way, so that nobody can be quicker. */
 static void grant_and_revoke(int conn_fd, int page_fd)
 {
-	grant_page(conn_fd, page_fd);
-	__atomic_store_n(&page->hold, HOLD_REVOKED, __ATOMIC_RELEASE);
+	grant_in(conn_fd, page_fd, HOLD_REVOKED);
 }
 
 TEST(a_cell_that_is_had_back_is_not_used)
