@@ -30,6 +30,7 @@ from _frozen_importlib_external import SourceFileLoader
 FRAME_MAX = 8 << 20
 PATIENCE = 10  # seconds a full channel may keep the program waiting
 EXTENDED_ARG = 71 if sys.version_info >= (3, 13) else 144
+HAS_VALUES = sys.version_info >= (3, 8)  # of last expressions
 NOP = {(3, 11): 9, (3, 12): 9, (3, 13): 30}.get(sys.version_info[:2])  # where hiding is tried
 
 parts = {}
@@ -393,7 +394,7 @@ class Program:
         self.path = path
         self.line = 0
         self.constant = None
-        if sys.version_info >= (3, 8) and not is_silenced(source):
+        if HAS_VALUES and not is_silenced(source):
             self.constant = last_constant(source)
             returning = return_last(source, code) if self.constant is None else None
             if returning:
@@ -432,15 +433,18 @@ class Held:
         pass
 
 
+held = Held()
+
+
 def prepare(path, source=None):
     """Compiles the file, which may have been read. None: let the interpreter say what is wrong."""
-    stderr, sys.stderr = sys.stderr, Held()
+    stderr, sys.stderr, held.text = sys.stderr, held, ""
     try:
         if source is None:
             with open(path, "rb", 0) as file:
                 source = file.read()
         code = guarded(source, compiled(source, path), path)
-        warned = sys.stderr.text
+        warned = held.text
         program = Program(path, source, code)
     except SyntaxError as error:
         load("failure").tell_syntax(error, path)

@@ -23,7 +23,7 @@ shelf = load("shelf")
 RUNNER = "/run/hotcell/runner.py"
 HOME = "/home/user"
 PROGRAM = "/home/user/main.py"  # most have this name
-LINGER = 2  # seconds
+USUAL = ["main.py"]  # and these arguments: the module knows them too
 REHEARSED = b"print(end='')"
 REHEARSALS = 20  # until the interpreter has learnt what is looked up where
 PARTS = ("values", "figures", "failure", "guard", "rules", "strict", "session", "copies", "reload",
@@ -31,29 +31,34 @@ PARTS = ("values", "figures", "failure", "guard", "rules", "strict", "session", 
 # What an interpreter that ends forgets first.
 GONE_FIRST = ("path", "argv", "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
               "path_importer_cache", "meta_path")
+# What goes without a word, and takes nothing along.
+ENDLESS = frozenset((type(None), bool, int, float, complex, str, bytes))
 # Files in the program's directory that an interpreter, or a module that is loaded already, would have
 # read before: a program that has them gets an interpreter of its own.
 EARLY_FILES = (".local", ".config", ".matplotlib", "matplotlibrc")
 
 
 class Template:
-    core = None  # the names of core.py
-    module = None  # _hotcell
-    handler_count = 0  # of logging
-    can_draw = False  # numpy's state, without numpy
-    kept = ()
-    fresh = ()  # what to make anew at once, because its module is there
-    main = None  # the module of a program to come
-    main_size = 0  # names it has after a program that made none: two are taken away then
-    gc = None
-    lock = _thread.allocate_lock()  # while the last word is said: the channel's, if that takes none
-    variables = None  # the environment, as a job has it
-    trial = ""  # a program that does what most do: what it touches is ready for all
-    stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
+    """Its class has no attributes: where one has the same name, finding an object's own takes more,
+    and leaves traces in pages that are shared."""
+
+    def __init__(self):
+        self.core = None  # the names of core.py
+        self.module = None  # _hotcell
+        self.find_spec = None  # of its Finder
+        self.handler_count = 0  # of logging
+        self.can_draw = False  # numpy's state, without numpy
+        self.kept = ()
+        self.fresh = ()  # what to make anew at once, because its module is there
+        self.main = None  # the module of a program to come
+        self.main_names = frozenset()  # that it has from the beginning
+        self.gc = None
+        # while the last word is said: the channel's, if that takes none
+        self.lock = _thread.allocate_lock()
+        self.trial = ""  # a program that does what most do: what it touches is ready for all
+        self.stdin_pipe = None  # sys.stdin for a pipe; the one for /dev/null is in its place already
 
 
-# Not the class itself: each attribute that is given to one makes the interpreter forget all that it
-# knows of its attributes, and learning them again takes a guest a dozen pages.
 template = Template()
 
 
@@ -214,7 +219,7 @@ def end_threads():
 
 def compiled(source, path="<string>", run=exec):
     """core.py avoids the first compile() of an interpreter, which is expensive. This was ours."""
-    return compile(source, path, run.__name__, 0, True)
+    return compile(source, path, "exec" if run is exec else "eval", 0, True)
 
 
 def find_spec(name, path=None, target=None):
@@ -270,12 +275,12 @@ def prepare(core, module, cold, names):
     core["builtins"].display = core["display"]
     for name in ("LD_BIND_NOW", "MPLCONFIGDIR"):
         os.environ.pop(name, None)
-    template.variables = ["%s=%s" % pair for pair in os.environ.items()]
     sys.modules.pop("_hotcell", None)
     sys.path[0] = HOME
     for entry in set(sys.path_importer_cache) - set(cache):
         del sys.path_importer_cache[entry]
     sys.path_importer_cache[PROGRAM] = sys.path_importer_cache.pop(sys.argv[0], None)
+    set_argv(USUAL)
     shelf.close(modules, names)
     load("strict").prepare(shelf)
     for name, owner in template.fresh.items():
@@ -299,7 +304,7 @@ def prepare(core, module, cold, names):
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
     template.main = make_new_main(PROGRAM)
-    template.main_size = len(template.main.__dict__) - 2
+    template.main_names = frozenset(template.main.__dict__)
     sys.excepthook = core["start"]
 
 
@@ -317,6 +322,12 @@ def set_environment(variables):
         time.tzset()
 
 
+def set_argv(argv):
+    sys.argv[:] = argv
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = [sys.executable, *argv]
+
+
 def is_late():
     """Whether the program has files that should have been seen earlier."""
     files = os.listdir(".")
@@ -331,7 +342,6 @@ def rehearse():
     core["prepare"](PROGRAM, REHEARSED).function()
     load("guard").look(REHEARSED, compiled(REHEARSED), PROGRAM)
     core["make_main"] = make_main
-    sys.argv[:] = sys.argv
     core["clean"]()
     try:
         core["finish"]()
@@ -361,8 +371,9 @@ def arrive():
         module.refuse("%s: %s" % (type(error).__name__, error))
     (argv, variables, source, fd, inode, pid, has_piped_input, is_alone,
      is_told_more) = arrival
-    if variables != template.variables:
+    if variables is not None:
         set_environment(variables)
+    is_usual, argv = argv is None, argv or USUAL
     if not is_alone and is_late():
         leave_to_another(fd, argv)
     if argv[0] == "--session":
@@ -380,9 +391,8 @@ def arrive():
         sys.argv[:] = [RUNNER, *argv]
         sys.orig_argv[:] = [sys.executable, RUNNER, *argv]
         core["bare"]()
-    sys.argv[:] = argv
-    if hasattr(sys, "orig_argv"):
-        sys.orig_argv[:] = [sys.executable, *argv]
+    if not is_usual:
+        set_argv(argv)
     if path != PROGRAM:
         sys.path_importer_cache[path] = sys.path_importer_cache.pop(PROGRAM)
         sys.path[0] = os.path.dirname(os.path.realpath(path))
@@ -444,6 +454,20 @@ def drop_modules(names):
             clear(module.__dict__)
 
 
+def has_nothing(main):
+    """Whether nobody can tell when the names of a program go: what they are for has no end of its own,
+    and nothing else goes with it."""
+    return type(main) is type(sys) and all(
+        name in template.main_names or is_endless(value) for name, value in main.__dict__.items())
+
+
+def is_endless(value):
+    if type(value) is not type(sys):
+        return type(value) in ENDLESS
+    name = value.__dict__.get("__name__")
+    return type(name) is str and sys.modules.get(name) is value  # which has it too
+
+
 def close_files():
     """What something of the template still holds open."""
     for thing in template.gc.get_objects():
@@ -469,20 +493,16 @@ def leave():
     if status is None or not module.is_owner() or not is_flushed():
         return
     names = shelf.new_names()
-    main = sys.modules.get("__main__")
-    if names == ["__main__"] and len(main.__dict__) <= template.main_size:
-        del main
+    if names == ["__main__"] and has_nothing(sys.modules.get("__main__")):
         # what is older than that only exists if it came so far, or was made to
         is_young = template.gc.get_count()[2] == 0 and "gc" not in sys.modules
         template.gc.collect(1 if is_young else 2)
     else:
-        del main
         clear_sys()
         drop_modules(names)
-        close_files()
+    close_files()
     if not is_flushed():
         status = 120
     with template.lock:
-        if module.say_done(status):
-            time.sleep(LINGER)  # whoever hears it looks at us once more, and ends the cell
+        module.say_done(status)
     os._exit(status)

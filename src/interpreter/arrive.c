@@ -14,13 +14,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/own.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/parts.h"
 
-enum { CHANNEL_FD = 3, PATIENCE_MS = 10000 };
+enum { CHANNEL_FD = 3, PATIENCE_MS = 10000, LINGER_S = 2 };
 
 /* What the guest that we are must know again later. */
 static struct {
@@ -120,7 +121,7 @@ bool interpreter_is_heard(void)
 	       st.st_ino == own.channel_inode;
 }
 
-bool interpreter_say_done(int exit_code)
+static bool say_done(int exit_code)
 {
 	char frame[64];
 	int len = snprintf(
@@ -140,4 +141,13 @@ bool interpreter_say_done(int exit_code)
 		sent += n > 0 ? (int)n : 0;
 	}
 	return true;
+}
+
+void interpreter_say_done(int exit_code)
+{
+	struct timespec rest = { .tv_sec = LINGER_S };
+	if (!say_done(exit_code))
+		return;
+	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+		;
 }

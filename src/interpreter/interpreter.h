@@ -70,8 +70,9 @@ struct arrival {
 bool interpreter_is_owner(void);
 bool interpreter_is_heard(void);
 
-/* Says, as the last thing, that the program is done. False: nobody heard it. */
-bool interpreter_say_done(int exit_code);
+/* Says, as the last thing, that the program is done. Whoever hears it looks at us once more and
+ * ends the cell, so we stay for a moment. */
+void interpreter_say_done(int exit_code);
 
 /* Waits for the job and looks around. 0; 1: it comes soon, and there is time to do for practice
  * what it will take; less: there is nothing to do any more. */

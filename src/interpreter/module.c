@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -101,7 +102,9 @@ static PyObject *say_done(PyObject *module, PyObject *args)
 	(void)module;
 	if (!PyArg_ParseTuple(args, "i", &exit_code))
 		return NULL;
-	return PyBool_FromLong(interpreter_say_done(exit_code));
+	interpreter_say_done(exit_code);
+	Py_INCREF(Py_None);
+	return Py_None;
 }
 
 static PyObject *read_source(struct arrival *arrival)
@@ -121,21 +124,35 @@ static PyObject *read_source(struct arrival *arrival)
 	return Py_None;
 }
 
+static PyObject *nothing(void)
+{
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+/* As a list, or None for what most have and the template prepared for. */
+static PyObject *unusual(char **strings, char *const *usual)
+{
+	size_t i = 0;
+	while (strings[i] && usual[i] && strcmp(strings[i], usual[i]) == 0)
+		i++;
+	return strings[i] || usual[i] ? list_of(strings) : nothing();
+}
+
 static PyObject *arrive(PyObject *module, PyObject *unused)
 {
+	char *const usual_argv[] = { (char *)"main.py", NULL };
 	struct arrival arrival;
 	(void)module;
 	(void)unused;
 	int r = interpreter_arrive(&arrival);
 	if (r < 0)
 		_exit(1);
-	if (r == 1) {
-		Py_INCREF(Py_None);
-		return Py_None;
-	}
+	if (r == 1)
+		return nothing();
 	/* N takes over what is built here, and fails when one of them did */
-	return Py_BuildValue("(NNNiKiNNN)", list_of(arrival.job.argv), list_of(arrival.job.env),
-		read_source(&arrival), arrival.channel_fd,
+	return Py_BuildValue("(NNNiKiNNN)", unusual(arrival.job.argv, usual_argv),
+		unusual(arrival.job.env, environ), read_source(&arrival), arrival.channel_fd,
 		(unsigned long long)arrival.channel_inode, (int)arrival.pid,
 		PyBool_FromLong(arrival.has_piped_input), PyBool_FromLong(arrival.is_alone),
 		PyBool_FromLong(arrival.is_told_more));
@@ -251,7 +268,8 @@ static PyMethodDef methods[] = {
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
-	{ "say_done", say_done, METH_VARARGS, "say_done(exit_code) -> bool: say the last word" },
+	{ "say_done", say_done, METH_VARARGS,
+		"say_done(exit_code): say the last word, and linger if somebody hears it" },
 	{ "copy", copy, METH_VARARGS,
 		"copy(line, place, number, is_branch, is_ahead, notes) -> (pid of the copy, "
 		"is_branch); in "
@@ -269,7 +287,8 @@ static PyMethodDef methods[] = {
 		"list_shared() -> names of mappings that are shared and writable, or None" },
 	{ "arrive", arrive, METH_NOARGS,
 		"arrive() -> (argv, env, source, channel, inode, pid, has_piped_input, is_alone, "
-		"is_told_more): wait for the job; None: it comes soon, rehearse" },
+		"is_told_more): wait for the job; None: it comes soon, rehearse. argv and env are "
+		"None when there is nothing about them" },
 	{ NULL, NULL, 0, NULL },
 };
 

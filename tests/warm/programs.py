@@ -141,6 +141,17 @@ PROGRAMS = {
     "python: atexit sleeps beyond the timeout":
         python("import atexit, time\natexit.register(time.sleep, 60)\nprint('end')", "-t", "1"),
     "python: finalizer prints": python("class A:\n    def __del__(self): print('del')\na = A()"),
+    "python: finalizer of a ring that was let go":
+        python("class A:\n    def __del__(self): print('del')\na = A(); a.own = a\ndel a, A"),
+    "python: finalizer in a module made by hand":
+        python("import types\nmade = types.ModuleType('made')\nexec('class A:\\n    def __del__(self): "
+               "print(\"del\")\\na = A()', made.__dict__)"),
+    "python: finalizer in a module that has another's name":
+        python("import sys, types\nmade = types.ModuleType('sys')\nexec('class A:\\n    def __del__(self): "
+               "print(\"del\")\\na = A()', made.__dict__)"),
+    "python: nothing left but modules and numbers":
+        python("import json, sys\nx, y = 1, 'text'\nsys.out = open('out.txt', 'w')\n"
+               "print(sys.out.write(json.dumps([x, y])))", "--out", "*.txt:out", out="out"),
     "python: exec of a program": python("import os\nprint('before', flush=True)\n"
                                         "os.execv('/bin/sh', ['sh', '-c', 'echo after; exit 6'])"),
     "python: exec of python": python("import os, sys\nos.execv(sys.executable, "
