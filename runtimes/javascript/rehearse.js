@@ -12,6 +12,7 @@ const v8 = require('v8');
 
 const ROUNDS = 3; /* of a plain script; more make it no faster */
 const ROUNDS_AFTER = 2; /* the collector empties V8's caches, too */
+const SETTLE_MS = 5;
 const TYPED_ROUNDS = 3; /* each starts esbuild */
 const PLACE = `${__dirname}/rehearsal`;
 const STREAMS = { stdout: 1, stderr: 2 };
@@ -35,8 +36,11 @@ function rehearse(load, stage) {
 			perform(TYPED_ROUNDS, 'typed.ts');
 		load('report').failure(new Error('rehearsed'), { path: __filename });
 	});
+	const sweep = collector();
 	sweep();
 	perform(ROUNDS_AFTER, 'script.js', 'line.js');
+	settle();
+	sweep({ type: 'minor' });
 }
 
 /* V8 begins to learn of a function when that was called some times. Here it is shown each but a few times. */
@@ -141,12 +145,19 @@ function openStream(name) {
 	};
 }
 
-/* What the rehearsal left in memory is not to be cleared away on the program's time. */
-function sweep() {
+/* ---- leaving nothing behind -------------------------------------------------------------------- */
+
+/* What the rehearsal left in memory is not to be cleared away on the program's time, */
+function collector() {
 	v8.setFlagsFromString('--expose-gc');
 	const collect = require('vm').runInNewContext('gc');
 	v8.setFlagsFromString('--no-expose-gc');
-	collect();
+	return collect;
+}
+
+/* nor what V8's threads are still compiling to be taken over then. */
+function settle() {
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SETTLE_MS);
 }
 
 module.exports = { rehearse };
