@@ -282,6 +282,7 @@ enum gate_kind {
 	GATE_READY,       /* with the listener of the filter, when there is one */
 	GATE_GO,          /* from the supervisor, with enum gate_fd */
 	GATE_WARM,        /* from the supervisor to a guest: its turn comes soon */
+	GATE_ROUSE,       /* from the supervisor: the word comes at once; a waste to sleep */
 	GATE_EXEC_FAILED, /* sys holds the errno */
 	GATE_KIND_COUNT,
 };

@@ -126,6 +126,7 @@ struct cell {
 	enum cell_cause cause;
 	struct init_message end;
 	int64_t started_us, ended_us, deadline_us;
+	int64_t awake_us;       /* until then we wait without sleeping; 0: never */
 	int64_t earlier_cpu_us; /* used while it stood ready: nobody's job */
 	int64_t sampled_cpu_us, sampled_memory, sampled_processes;
 	int64_t next_pulse_us; /* 0: not ready yet */

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/load.h"
 #include "jail/jail.h"
 #include "model/message.h"
 #include "model/policy.h"
@@ -127,10 +128,12 @@ struct ahead {
 	char *text;            /* owned; the policy of the last cell, and of the next */
 	struct policy policy;  /* the same; nothing before there is a text */
 	char *socket;          /* owned; where */
+	struct load load;      /* open once a cell was held */
+	bool is_brisk; /* the last run was over so soon that sleeping meanwhile was a waste */
 };
-#define AHEAD_NONE            \
-	{                     \
-		.conn_fd = -1 \
+#define AHEAD_NONE                                 \
+	{                                          \
+		.conn_fd = -1, .load = {.fd = -1 } \
 	}
 
 /* Asks for it, and waits for nothing. For when the last result has been told. */

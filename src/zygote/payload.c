@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 #include "base/own.h"
 #include "zygote/parts.h"
 #include "zygote/zygote.h"
+
+enum { AWAKE_US = 300 }; /* who rouses us is at work on the rest */
 
 static int come_to_gate(struct raising *raising)
 {
@@ -30,12 +33,31 @@ static int come_to_gate(struct raising *raising)
 	return 0;
 }
 
+/* A processor that sleeps takes as long to wake up as a short program takes to run. */
+static void stay_awake(int gate_fd)
+{
+	char byte;
+	int64_t end_us = clock_us() + AWAKE_US;
+	while (recv(gate_fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN &&
+		clock_us() < end_us)
+		;
+}
+
+static ssize_t hear(int gate_fd, struct gate_message *message, struct delivery *delivery)
+{
+	delivery->count = GATE_FD_COUNT;
+	return io_recv(gate_fd, message, sizeof(*message), delivery->fds, &delivery->count);
+}
+
 int payload_await_word(const struct raising *raising, struct delivery *delivery)
 {
 	struct gate_message message = { .kind = GATE_NONE };
-	delivery->count = GATE_FD_COUNT;
-	ssize_t n = io_recv(raising->fds[CELL_FD_GATE], &message, sizeof(message), delivery->fds,
-		&delivery->count);
+	int gate_fd = raising->fds[CELL_FD_GATE];
+	ssize_t n = hear(gate_fd, &message, delivery);
+	while (n == sizeof(message) && message.kind == GATE_ROUSE && delivery->count == 0) {
+		stay_awake(gate_fd);
+		n = hear(gate_fd, &message, delivery);
+	}
 	bool is_warm = message.kind == GATE_WARM && delivery->count == 0;
 	if (n != sizeof(message) || (message.kind != GATE_GO && !is_warm))
 		return -1;

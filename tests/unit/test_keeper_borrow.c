@@ -574,8 +574,8 @@ TEST(who_is_hung_up_on_lets_go_of_its_cell)
 		ahead_collect(&ahead);
 	}
 	ASSERT_EQ(ahead_fd(&ahead), -1);
-	ASSERT_EQ(count_fds(), before);
 	ahead_done(&ahead);
+	ASSERT_EQ(count_fds(), before);
 	end_ahead_lender(pid);
 }
 
@@ -592,9 +592,9 @@ TEST(who_is_refused_a_cell_ahead_borrows_as_anybody_else)
 	int before = count_fds();
 	hold_one();
 	ASSERT_EQ(ahead_fd(&ahead), -1);
-	ASSERT_EQ(count_fds(), before);
 	borrow_with_ahead(&keeper);
 	keeper_close(keeper);
 	ahead_done(&ahead);
+	ASSERT_EQ(count_fds(), before);
 	end_ahead_lender(pid);
 }
