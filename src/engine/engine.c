@@ -150,7 +150,7 @@ static int make_language(struct spec *spec, const struct engine_wishes *wishes,
 	spec_bound(spec);
 	if (making->language == &making->loaded)
 		TRY(python_choose(spec, &making->loaded, err));
-	const char *missing = engine_missing_program(making->language, spec);
+	const char *missing = memory_missing_program(wishes->memory, making->language, spec);
 	if (missing)
 		return err_set(err, ERR_MISSING,
 			"%s needs %s, which is not in the root file system '%s'; install it with: "

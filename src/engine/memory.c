@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-enum { LANGUAGES_MAX = 16, FRESH_US = 60000000 };
+enum { LANGUAGES_MAX = 16, FRESH_US = 60000000, HERE_US = 1000000 };
 
 struct engine_memory {
 	struct ahead ahead;
@@ -18,6 +18,7 @@ struct engine_memory {
 		struct language language;
 		struct stat file; /* as it was read */
 		int64_t read_us;
+		int64_t here_us; /* when its programs were last seen; 0: never */
 	} languages[LANGUAGES_MAX];
 };
 
@@ -110,4 +111,21 @@ int memory_language(struct engine_memory *memory, const char *name,
 	}
 	*ret_language = &one->language;
 	return 0;
+}
+
+const char *memory_missing_program(
+	struct engine_memory *memory, const struct language *language, const struct spec *spec)
+{
+	struct remembered *one = NULL;
+	int64_t now_us = clock_us();
+	for (size_t i = 0; memory && i < memory->count; i++)
+		if (language == &memory->languages[i].language)
+			one = &memory->languages[i];
+	if (!one || strcmp(spec->rootfs, "host") != 0)
+		return engine_missing_program(language, spec);
+	if (one->here_us > 0 && now_us - one->here_us < HERE_US)
+		return NULL;
+	const char *missing = engine_missing_program(language, spec);
+	one->here_us = missing ? 0 : now_us;
+	return missing;
 }

@@ -9,5 +9,10 @@
 int memory_language(struct engine_memory *memory, const char *name,
 	const struct language **ret_language, struct err *err);
 
+/* As engine_missing_program(); what was there a moment ago still is. Of a caller that has no
+ * memory, NULL. */
+const char *memory_missing_program(
+	struct engine_memory *memory, const struct language *language, const struct spec *spec);
+
 /* Where the next cell is held; NULL: nowhere. */
 struct ahead *memory_ahead(struct engine_memory *memory);

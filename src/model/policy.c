@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/policy.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "model/field.h"
 #include "model/limits.h"
+#include "model/units.h"
 #include "wire/json.h"
 #include "wire/utf8.h"
 
-enum { QUOTE_SIZE = 64 }; /* of the asker's text in an error */
+enum {
+	QUOTE_SIZE = 64,    /* of the asker's text in an error */
+	TEXT_MAX = 1 << 20, /* what is longer fits no message */
+};
 
 const char *const cell_form_names[CELL_FORM_COUNT + 1] = {
 	[FORM_GATE] = "gate",
@@ -38,110 +45,177 @@ void policy_done(struct policy *policy)
 /* ---- out --------------------------------------------------------------------------------------
  */
 
+/* The text is written as it comes: who borrows a cell waits for it, and making objects first takes
+ * longer than all the rest. */
 struct writer {
-	struct json_object *identity; /* borrowed; of the file that each path leads to */
+	struct buf out;
+	struct buf identity; /* of the file that each path leads to */
 	bool is_exact;
 };
 
-/* JSON repairs what is no UTF-8; a path that was repaired is another path. */
-static struct json_object *write_text(const char *text, struct writer *writer)
+static void put(struct writer *writer, const char *text)
 {
-	struct json_object *value = json_new_string(text);
-	writer->is_exact &= strcmp(json_object_get_string(value), text) == 0;
-	return value;
+	writer->is_exact &= buf_append(&writer->out, text, strlen(text)) == 0;
 }
 
-static struct json_object *write_strings(const struct strings *list, struct writer *writer)
+/* Between two values; keys are our own words and need no escape. */
+static void put_comma(struct writer *writer)
 {
-	struct json_object *array = json_object_new_array();
+	char last = writer->out.len > 0 ? writer->out.data[writer->out.len - 1] : '{';
+	if (last != '{' && last != '[' && last != ':')
+		put(writer, ",");
+}
+
+static void put_key(struct writer *writer, const char *key)
+{
+	put_comma(writer);
+	put(writer, "\"");
+	put(writer, key);
+	put(writer, "\":");
+}
+
+/* JSON repairs what is no UTF-8; a path that was repaired is another path. */
+static void put_text(struct writer *writer, const char *text)
+{
+	size_t len = strlen(text);
+	put_comma(writer);
+	writer->is_exact &=
+		utf8_is_valid(text, len, NULL) && json_quote(&writer->out, text, len) == 0;
+}
+
+static void put_number(struct writer *writer, int64_t number)
+{
+	char text[32];
+	(void)snprintf(text, sizeof(text), "%" PRId64, number);
+	put(writer, text);
+}
+
+static void put_strings(struct writer *writer, const struct strings *list)
+{
+	put(writer, "[");
 	for (size_t i = 0; i < list->count; i++)
-		(void)json_object_array_add(array, write_text(list->items[i], writer));
-	return array;
+		put_text(writer, list->items[i]);
+	put(writer, "]");
 }
 
 /* Who reads it may stand in another directory. A cell goes on showing the file that was there when
  * it was raised, so one that took its place since makes another policy; the old one keeps its
  * number as long as there is such a cell. */
-static struct json_object *write_path(const char *path, struct writer *writer)
+static void put_path(struct writer *writer, const char *path)
 {
-	auto_free char *real = realpath(path, NULL);
+	char real[PATH_MAX];
 	struct stat st = { 0 };
-	writer->is_exact &= real || path[0] == '/';
+	bool is_real = realpath(path, real);
 	(void)stat(path, &st);
-	auto_free char *identity = xasprintf(
-		"%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-	(void)json_object_array_add(writer->identity, json_new_string(identity));
-	return write_text(real ? real : path, writer);
+	writer->is_exact &= is_real || path[0] == '/';
+	writer->is_exact &=
+		buf_printf(&writer->identity, "%s\"%llu:%llu\"",
+			writer->identity.len > 0 ? "," : "", (unsigned long long)st.st_dev,
+			(unsigned long long)st.st_ino) == 0;
+	put_text(writer, is_real ? real : path);
 }
 
-static struct json_object *write_pairs(const struct pairs *list, struct writer *writer)
+static void put_pairs(struct writer *writer, const struct pairs *list)
 {
-	struct json_object *array = json_object_new_array();
+	put(writer, "[");
 	for (size_t i = 0; i < list->count; i++) {
-		struct json_object *pair = json_object_new_object();
 		auto_free char *to = spec_mount_target(&list->items[i]);
-		json_put(pair, "from", write_path(list->items[i].from, writer));
-		json_put(pair, "to", write_text(to ? to : "", writer));
+		put_comma(writer);
+		put(writer, "{");
+		put_key(writer, "from");
+		put_path(writer, list->items[i].from);
+		put_key(writer, "to");
+		put_text(writer, to ? to : "");
+		put(writer, "}");
 		writer->is_exact &= to != NULL;
-		(void)json_object_array_add(array, pair);
 	}
-	return array;
+	put(writer, "]");
 }
 
-static struct json_object *write_field(
-	const struct spec *spec, const struct field *field, struct writer *writer)
+/* 0 is what no text says: none. */
+static bool is_said(const struct field *field, const void *slot)
+{
+	bool is_milli = field->type == FIELD_SECONDS || field->type == FIELD_CPUS;
+	return !field->is_job && field->type != FIELD_NONE &&
+	       (!is_milli || *(const int64_t *)slot != 0) &&
+	       (field->type != FIELD_TEXT || *(char *const *)slot);
+}
+
+static void put_field(struct writer *writer, const struct spec *spec, const struct field *field)
 {
 	const void *slot = field_slot(spec, field);
-	const char *text = field->type == FIELD_TEXT ? *(char *const *)slot : NULL;
+	char milli[32];
+	if (!is_said(field, slot))
+		return;
+	put_key(writer, field->name);
 	switch (field->type) {
 	case FIELD_BOOL:
-		return json_object_new_boolean(*(const bool *)slot);
+		put(writer, *(const bool *)slot ? "true" : "false");
+		break;
 	case FIELD_TEXT:
-		if (text && field == spec_field("rootfs") && strcmp(text, "host") != 0)
-			return write_path(text, writer);
-		return text ? write_text(text, writer) : NULL;
+		if (strcmp(field->name, "rootfs") == 0 && strcmp(*(char *const *)slot, "host") != 0)
+			put_path(writer, *(char *const *)slot);
+		else
+			put_text(writer, *(char *const *)slot);
+		break;
 	case FIELD_SECONDS:
-	case FIELD_CPUS: /* 0 is what no text says: none */
-		return *(const int64_t *)slot ? json_new_decimal(*(const int64_t *)slot, 3) : NULL;
+	case FIELD_CPUS:
+		units_format_milli(*(const int64_t *)slot, milli, sizeof(milli));
+		put(writer, milli);
+		break;
 	case FIELD_SIZE:
 	case FIELD_COUNT:
-		return json_object_new_int64(*(const int64_t *)slot);
+		put_number(writer, *(const int64_t *)slot);
+		break;
 	case FIELD_CHOICE:
-		return write_text(field->choices[*(const int *)slot], writer);
+		put_text(writer, field->choices[*(const int *)slot]);
+		break;
 	case FIELD_STRINGS:
 	case FIELD_NAMES:
-		return write_strings(slot, writer);
+		put_strings(writer, slot);
+		break;
 	case FIELD_PAIRS:
-		return write_pairs(slot, writer);
+		put_pairs(writer, slot);
+		break;
 	case FIELD_NONE:
 	case FIELD_TYPE_COUNT:
 		break;
 	}
-	return NULL;
 }
 
 char *policy_to_json(const struct policy *policy)
 {
-	auto_json struct json_object *json = json_object_new_object();
-	struct json_object *spec = json_object_new_object();
-	struct writer writer = { .identity = json_object_new_array(), .is_exact = true };
-	json_put(json, "form", json_object_new_string(cell_form_names[policy->form]));
-	json_put(json, "standing", write_strings(&policy->standing, &writer));
-	if (policy->runtime)
-		json_put(json, "runtime", write_path(policy->runtime, &writer));
-	if (policy->interpreter)
-		json_put(json, "interpreter", write_text(policy->interpreter, &writer));
-	json_put(json, "full_proc", json_object_new_boolean(policy->has_full_proc));
-	json_put(json, "identity", writer.identity);
-	json_put(json, "spec", spec);
-	for (size_t i = 0; i < spec_field_count; i++) {
-		const struct field *field = &spec_fields[i];
-		struct json_object *value =
-			field->is_job ? NULL : write_field(&policy->spec, field, &writer);
-		if (value)
-			json_put(spec, field->name, value);
+	struct writer writer = { .is_exact = true };
+	buf_init(&writer.out, TEXT_MAX);
+	buf_init(&writer.identity, TEXT_MAX);
+	put(&writer, "{");
+	put_key(&writer, "form");
+	put_text(&writer, cell_form_names[policy->form]);
+	put_key(&writer, "standing");
+	put_strings(&writer, &policy->standing);
+	if (policy->runtime) {
+		put_key(&writer, "runtime");
+		put_path(&writer, policy->runtime);
 	}
-	return writer.is_exact ? json_print(json, false) : NULL;
+	if (policy->interpreter) {
+		put_key(&writer, "interpreter");
+		put_text(&writer, policy->interpreter);
+	}
+	put_key(&writer, "full_proc");
+	put(&writer, policy->has_full_proc ? "true" : "false");
+	put_key(&writer, "spec");
+	put(&writer, "{");
+	for (size_t i = 0; i < spec_field_count; i++)
+		put_field(&writer, &policy->spec, &spec_fields[i]);
+	put(&writer, "}");
+	put_key(&writer, "identity");
+	put(&writer, "[");
+	put(&writer, buf_text(&writer.identity));
+	put(&writer, "]}");
+	char *text = writer.is_exact ? xstrdup(buf_text(&writer.out)) : NULL;
+	buf_done(&writer.out);
+	buf_done(&writer.identity);
+	return text;
 }
 
 /* ---- in ---------------------------------------------------------------------------------------

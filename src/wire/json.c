@@ -263,6 +263,16 @@ static int quote_one(const char *at, size_t len, char to[8], size_t *ret_len)
 	return 1;
 }
 
+/* How many bytes stand for themselves. */
+static size_t plain_length(const char *text, size_t len)
+{
+	size_t at = 0;
+	while (at < len && text[at] >= ' ' && text[at] < 0x7f && text[at] != '"' &&
+		text[at] != '\\')
+		at++;
+	return at;
+}
+
 int json_quote(struct buf *out, const char *data, size_t len)
 {
 	size_t text_len = len;
@@ -272,9 +282,13 @@ int json_quote(struct buf *out, const char *data, size_t len)
 	int r = buf_append(out, "\"", 1);
 	for (size_t at = 0; at < text_len && r == 0;) {
 		char one[8];
-		size_t from_len = 1;
-		int n = quote_one(text + at, text_len - at, one, &from_len);
-		r = buf_append(out, one, (size_t)n);
+		size_t from_len = plain_length(text + at, text_len - at);
+		if (from_len > 0) {
+			r = buf_append(out, text + at, from_len);
+		} else {
+			int n = quote_one(text + at, text_len - at, one, &from_len);
+			r = buf_append(out, one, (size_t)n);
+		}
 		at += from_len;
 	}
 	return r < 0 ? r : buf_append(out, "\"", 1);

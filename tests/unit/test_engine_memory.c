@@ -69,3 +69,30 @@ TEST(one_that_is_not_there_is_an_error_each_time)
 	ASSERT_FAIL(memory_language(memory, "none", &language, &err), ERR_MISSING);
 	engine_memory_free(memory);
 }
+
+TEST(a_program_that_was_there_a_moment_ago_is_not_looked_for)
+{
+	struct spec spec;
+	ASSERT(mkdtemp(place));
+	(void)setenv("HOTCELL_RUNTIMES", place, 1);
+	define("one", "first");
+	spec_init(&spec);
+	struct engine_memory *memory = engine_memory_new();
+	struct language *language = (struct language *)ask(memory, "one");
+	free(language->argv.items[0]);
+	language->argv.items[0] = xasprintf("%s/program", place);
+	ASSERT(memory_missing_program(memory, language, &spec));
+	ASSERT(memory_missing_program(memory, language, &spec)); /* it may come any moment */
+	FILE *file = fopen(language->argv.items[0], "w");
+	ASSERT(file);
+	(void)fclose(file);
+	ASSERT_EQ(chmod(language->argv.items[0], 0755), 0);
+	ASSERT(!memory_missing_program(memory, language, &spec));
+	ASSERT_EQ(unlink(language->argv.items[0]), 0);
+	ASSERT(!memory_missing_program(memory, language, &spec));
+	ASSERT(memory_missing_program(NULL, language, &spec));
+	spec_set(&spec, spec_field("rootfs"), "/usr", &err);
+	ASSERT(memory_missing_program(memory, language, &spec)); /* that is another root */
+	spec_done(&spec);
+	engine_memory_free(memory);
+}
