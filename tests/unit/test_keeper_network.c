@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -50,6 +51,11 @@ static int listen_by_name(void)
 	return fd;
 }
 
+static void ask_for_routes(void)
+{
+	(void)socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+}
+
 static _Noreturn void dwell(int sock)
 {
 	char what = 0;
@@ -60,6 +66,8 @@ static _Noreturn void dwell(int sock)
 			(void)listen_by_name();
 		else if (what == 't')
 			(void)close(listen_by_name());
+		else if (what == 'n')
+			ask_for_routes();
 		(void)!write(sock, &what, 1);
 	}
 	_exit(0);
@@ -154,19 +162,30 @@ TEST(a_network_whose_counters_moved_is_let_go)
 	ASSERT(!is_kept_after("p"));
 }
 
-TEST(a_network_with_a_living_socket_is_let_go)
+/* Somebody holds a socket in it, of a kind that `what` stands for. */
+static void check_living(char what)
 {
 	networks_allow(&networks, true);
 	struct dweller dweller = settle();
 	struct network *network = watch(&dweller);
 	ASSERT(network);
-	tell(&dweller, 'l');
+	tell(&dweller, what);
 	networks_give(&networks, network, true); /* it is not, whatever we say */
 	ASSERT(!networks_take(&networks));
 	ASSERT_EQ(networks.count, 0);
 	ASSERT_EQ(networks.changed_in_row, 1);
 	leave(&dweller);
 	networks_done(&networks);
+}
+
+TEST(a_network_with_a_living_socket_is_let_go)
+{
+	check_living('l');
+}
+
+TEST(a_network_with_a_living_netlink_socket_is_let_go)
+{
+	check_living('n');
 }
 
 TEST(a_network_that_may_not_be_empty_is_let_go)
