@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -150,22 +151,31 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* Looking now and then costs less than another descriptor: the two are done at about the same time.
- */
+/* A step that failed wakes nobody: so we look again after a while. Where none wakes us, looking now
+ * and then does: the two are done at about the same time. */
+static void await_change(const enum step_state *state, enum step_state now, bool is_woken)
+{
+	const struct timespec pause = { .tv_nsec = is_woken ? 1000000 : 10000 };
+	if (is_woken)
+		(void)syscall(SYS_futex, state, FUTEX_WAIT, now, &pause, NULL, 0);
+	else
+		(void)nanosleep(&pause, NULL);
+}
+
 int jail_await(const struct raising *raising, enum step_id id, struct err *err)
 {
 	const struct step_outcome *outcome = &raising->page->report.steps[id];
-	const struct timespec pause = { .tv_nsec = 10000 };
 	int64_t deadline = clock_us() + AWAIT_US;
+	enum step_state state = STEP_NOT_REACHED;
 	if (!(raising->page->plan.wanted & (UINT64_C(1) << id)))
 		return 0;
-	while (__atomic_load_n(&outcome->state, __ATOMIC_ACQUIRE) != STEP_RAISED) {
+	while ((state = __atomic_load_n(&outcome->state, __ATOMIC_ACQUIRE)) != STEP_RAISED) {
 		if (__atomic_load_n(&raising->page->report.failed, __ATOMIC_RELAXED) != STEP_NONE)
 			return err_set(err, ERR_BROKEN, "another layer failed");
 		if (clock_us() > deadline)
 			return err_set(err, ERR_BROKEN, "layer '%s' was not ready in time",
 				jail_steps[id].name);
-		(void)nanosleep(&pause, NULL);
+		await_change(&outcome->state, state, step_wakes(id));
 	}
 	return 0;
 }

@@ -3,10 +3,14 @@
 #include "jail/steps.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -172,6 +176,11 @@ int step_fail(struct raising *raising, enum step_id id, struct err *err)
 	return err_wrap(err, "layer '%s'", jail_steps[id].name);
 }
 
+bool step_wakes(enum step_id id)
+{
+	return id == STEP_RLIMITS || id == STEP_PROC;
+}
+
 static int apply_step(struct raising *raising, enum step_id id, struct err *err)
 {
 	struct step_outcome *outcome = &raising->page->report.steps[id];
@@ -184,6 +193,8 @@ static int apply_step(struct raising *raising, enum step_id id, struct err *err)
 		return step_fail(raising, id, err);
 	outcome->took_us = (uint32_t)(clock_us() - started);
 	__atomic_store_n(&outcome->state, STEP_RAISED, __ATOMIC_RELEASE);
+	if (step_wakes(id))
+		(void)syscall(SYS_futex, &outcome->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	return 0;
 }
 
