@@ -32,7 +32,8 @@ FRAMES = frozenset((
     "ag_frame", "ag_code", "ag_await", "f_back", "f_builtins", "f_code", "f_globals", "f_locals",
     "f_trace", "co_code", "co_consts", "co_names"))
 # Private functions of the library that evaluate text or look into any module.
-GADGETS = frozenset(("_evaluate", "_convert_", "_getframe", "_current_frames", "_eval_type"))
+GADGETS = frozenset(("_evaluate", "_convert_", "_getframe", "_current_frames", "_eval_type",
+                     "__forward_code__"))
 # What of all that is hardly ever an ordinary program's: `standard` speaks of these only.
 ALARMS = frozenset(("__subclasses__", "__globals__", "__builtins__", "f_globals", "f_builtins"))
 # How modules are loaded by other ways than the statement.
@@ -160,9 +161,10 @@ def look(source, code, path):
     findings = None if is_strict else look_briefly(code)
     if findings is None:
         rules = quietly(load, "rules")
+        names = rules.Names()
         try:
             tree = parse(source, path)
-            findings, imports = rules.analyse(tree, is_strict, policy)
+            findings, imports = rules.analyse(tree, is_strict, policy, names)
         except (RecursionError, MemoryError):
             findings, imports = [unseen(is_strict)], []
     else:
@@ -174,16 +176,17 @@ def look(source, code, path):
         os._exit(REFUSED_STATUS)
     if not is_strict:
         return code
-    return compile(quietly(load, "strict").rewrite(tree), path, "exec", 0, True)
+    strict = load("strict")
+    return strict.bound(compile(strict.rewrite(tree, names), path, "exec", 0, True))
 
 
 def rehearse():
     """The first syntax tree of an interpreter makes all of its classes."""
     source = b"import math\nprint('{}'.format(math.pi))\n"
-    tree = parse(source, "<rehearsal>")
-    load("rules").analyse(tree, True, policy)
-    compile(load("strict").rewrite(tree), "<rehearsal>", "exec", 0, True)
-    load("strict").rehearse()
+    tree, names, strict = parse(source, "<rehearsal>"), load("rules").Names(), load("strict")
+    load("rules").analyse(tree, True, policy, names)
+    strict.bound(compile(strict.rewrite(tree, names), "<rehearsal>", "exec", 0, True))
+    strict.rehearse()
 
 
 def refuse_unseen():

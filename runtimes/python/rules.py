@@ -18,14 +18,17 @@ RULES = {
     "import-blocked": ("block", "block"),    # the policy names the module
     "import-dangerous": ("warn", "block"),   # reaches outside of the interpreter
     "import-unlisted": (None, "block"),      # not on the list of what may be imported
-    "import-dynamic": ("info", "block"),     # the name of the module is not in the text
-    "dynamic-code": ("info", "block"),       # text becomes code
-    "file-access": (None, "block"),          # opens files
-    "builtin": (None, "block"),              # another builtin that is not there in `strict`
     "introspection": ("warn", "block"),      # from a value to what it was made of
-    "private-attribute": (None, "block"),    # somebody else's
     "format-attribute": ("warn", "block"),   # the same through a format string
-    "positional-pattern": (None, "block"),   # a list of names that may change
+    # What follows, strict.py refuses when it runs:
+    "builtin": (None, "warn"),               # a builtin that is not there
+    "private-attribute": (None, "warn"),     # somebody else's, if it is
+    "own-attribute": (None, "warn"),         # looks like introspection: the object's own, or nothing
+    "positional-pattern": (None, "warn"),    # a list of names that may change
+    # and this it checks:
+    "import-dynamic": ("info", "info"),      # the name of the module is not in the text
+    "dynamic-code": ("info", "info"),        # text becomes code
+    "file-access": (None, "info"),           # opens files
     "attribute-by-name": (None, "info"),     # a name that is only known when it runs
 }
 
@@ -43,6 +46,9 @@ CODE = {"eval": "evaluates text as code", "exec": "executes text as code",
 OTHER = {"breakpoint": "starts a debugger", "help": "loads the documentation system",
          "license": "reads files", "copyright": "reads files", "credits": "reads files"}
 RESTRICTED = frozenset((*CODE, *OTHER, "open", "__import__"))
+# Names that mean more than they say on what the interpreter made, and nobody can set there: those that
+# a program gives its own objects are the program's.
+OWNABLE = guard.FRAMES - {"f_trace"} | {"__self__"}
 BY_NAME = {"getattr": 1, "setattr": 1, "delattr": 1, "hasattr": 1}
 OPENERS = {"io.open", "io.open_code", "io.FileIO", "codecs.open", "os.open", "os.fdopen"}
 # Private by their look, but part of what is documented.
@@ -63,12 +69,14 @@ class Names:
         self.meanings = {}  # name -> "os.path" or ("text",)
         self.bound = set()
         self.private = set()  # attributes with an underscore that the program itself defines
+        self.owned = set()  # those of OWNABLE that it sets
         self.classes = {}  # of earlier turns: as classes_of() has them
 
     def copy(self):
         names = Names()
         names.meanings, names.bound = dict(self.meanings), set(self.bound)
-        names.private, names.classes = set(self.private), dict(self.classes)
+        names.private, names.owned = set(self.private), set(self.owned)
+        names.classes = dict(self.classes)
         return names
 
     def bind(self, name, meaning=None):
@@ -202,8 +210,11 @@ def bind(node, names):
             if node.id.startswith("_"):
                 names.private.add(node.id)
     elif kind is _ast.Attribute:
-        if type(node.ctx) is not _ast.Load and node.attr.startswith("_"):
-            names.private.add(node.attr)
+        if type(node.ctx) is not _ast.Load:
+            if node.attr.startswith("_"):
+                names.private.add(node.attr)
+            if node.attr in OWNABLE:
+                names.owned.add(node.attr)
     elif kind is _ast.arg:
         names.bind(node.arg)
     elif kind in (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef):
@@ -252,6 +263,15 @@ def place(node):
     return getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1
 
 
+def is_of_self(node):
+    return getattr(node.value, "id", None) in ("self", "cls")
+
+
+def is_foreign(node, names):
+    """Whether an attribute is private and perhaps not the program's."""
+    return is_private(node.attr) and node.attr not in names.private and not is_of_self(node)
+
+
 class Walk:
     def __init__(self, tree, is_strict, policy, names):
         self.is_strict = is_strict
@@ -286,9 +306,7 @@ class Walk:
         if named:
             self.say("import-blocked", node, "%s %s, which the policy blocks" % (how, named), named)
         elif not is_listed(module, self.allow):
-            top = module.partition(".")[0]
-            if not any(entry.startswith(top + ".") for entry in (*LISTED, *self.allow)):
-                module = top
+            module = unlisted_name(module, self.allow)
             self.say("import-unlisted", node,
                      "%s %s, which is not on the list of strict" % (how, module), module,
                      "warn" if is_caught else None)
@@ -310,8 +328,9 @@ class Walk:
             return
         self.import_(node.module, node, is_caught=is_caught)
         for alias, whole in zip(node.names, wholes):
-            if alias.name.startswith("_"):
-                self.attribute(node, alias.name, is_module=True)
+            if alias.name.startswith("_") and self.is_strict:
+                self.import_(whole, node, is_caught=is_caught)
+                self.attribute(node, alias.name)
             elif whole in self.block:
                 self.import_(whole, node, is_caught=is_caught)
             elif whole in OPENERS:
@@ -344,18 +363,20 @@ class Walk:
         else:
             self.say("builtin", node, "%s: %s" % (name, OTHER[name]))
 
-    def attribute(self, node, name, is_module=False, how="uses"):
-        if name in guard.ALARMS or self.is_strict and (
+    def attribute(self, node, name, how="uses"):
+        if name in self.names.owned and self.is_strict and type(node) is _ast.Attribute:
+            self.say("own-attribute", node,
+                     "%s .%s, which is looked up in the object's own attributes only" % (how, name))
+        elif name in guard.ALARMS or self.is_strict and (
                 name in guard.TRAVERSAL or name in guard.FRAMES or name in guard.GADGETS):
             self.say("introspection", node,
                      "%s .%s, which leads from a value to what it was made of" % (how, name))
-        elif self.is_strict and is_private(name) and \
-                (is_module or name not in self.names.private):
+        elif self.is_strict and is_private(name) and name not in self.names.private:
             self.say("private-attribute", node,
                      "%s .%s, which this program does not define" % (how, name))
 
     def Attribute(self, node):
-        if getattr(node.value, "id", None) not in ("self", "cls") or not is_private(node.attr):
+        if not is_private(node.attr) or not is_of_self(node):
             self.attribute(node, node.attr)
         if type(node.ctx) is not _ast.Load:
             return
@@ -406,7 +427,7 @@ class Walk:
             self.say("attribute-by-name", node, "%s: the name is checked when it runs" % how)
             return
         for part in text.split("."):
-            if part in RESTRICTED and part != "open" and how == "getattr":
+            if part in CODE and how == "getattr":
                 self.say("dynamic-code", node, "%s: asks for %s" % (how, part))
             else:
                 self.attribute(node, part, how=how + " looks up")
@@ -488,7 +509,18 @@ def positions_of(node, classes):
 
 
 def is_listed(module, allow):
+    """A private part of a listed module is not."""
+    if "._" in module and not matches(module, allow):
+        return False
     return bool(matches(module, LISTED) or matches(module, allow))
+
+
+def unlisted_name(module, allow):
+    """What to call a module that is not listed: the package, if nothing of it is."""
+    top = module.partition(".")[0]
+    if top in LISTED or any(entry.startswith(top + ".") for entry in (*LISTED, *allow)):
+        return module
+    return top
 
 
 VISITORS = {getattr(_ast, name): getattr(Walk, name)

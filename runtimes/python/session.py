@@ -56,6 +56,7 @@ class session:
     guard = None  # looks at code before it runs; None: nobody does
     strict = None  # holds it to its lists while it runs; None: nobody does
     builtins = builtins.__dict__  # those of code
+    run = eval
     own_register_at_fork = None
     is_copying = False  # a fork that happens now is ours
     is_used = False  # it had a turn
@@ -379,9 +380,14 @@ def is_silenced(source, node):
     return rest.lstrip().startswith(b";")
 
 
+def made_code(tree, name, mode):
+    code = compile(tree, name, mode, session.flags, True)
+    return code if session.strict is None else session.strict.bound(code)
+
+
 def compile_part(nodes, name, is_shown):
     tree = _ast.Interactive(nodes) if is_shown else _ast.Module(nodes, [])
-    code = compile(tree, name, "single" if is_shown else "exec", session.flags, True)
+    code = made_code(tree, name, "single" if is_shown else "exec")
     for flag in FUTURES:
         session.flags |= code.co_flags & flag
     return code
@@ -435,8 +441,7 @@ def compile_body(body, source, name):
     if is_silenced(source, last):
         parts.append((compile_part([last], name, False), False))
     else:
-        tree = _ast.Expression(last.value)
-        parts.append((compile(tree, name, "eval", session.flags, True), True))
+        parts.append((made_code(_ast.Expression(last.value), name, "eval"), True))
     return parts
 
 
@@ -446,7 +451,6 @@ class Refused(BaseException):
 
 def compile_strictly(source, name):
     """What runs is what was seen: the tree, with the lookups that are checked when it runs."""
-    session.strict.state.told = 0
     try:
         tree = make_tree(source, name)
     except (RecursionError, MemoryError):
@@ -455,7 +459,9 @@ def compile_strictly(source, name):
     earlier = session.guard.turns.names
     if not session.guard.look_at_turn(tree):
         raise Refused
-    body = session.strict.rewrite(tree, earlier.classes if earlier else ()).body
+    session.strict.state.told = 0
+    names = session.guard.turns.names
+    body = session.strict.rewrite(tree, names, earlier.classes if earlier else ()).body
     return compile_body(body, source, name)
 
 
@@ -506,7 +512,7 @@ def run_coroutine(coroutine):
 def run_parts(parts):
     for code, is_rich in parts:
         turn.is_rich = False
-        value = eval(code, session.main.__dict__)
+        value = session.run(code, session.main.__dict__)
         if code.co_flags & COROUTINE:
             value = run_coroutine(value)
         if is_rich:
@@ -699,6 +705,8 @@ def take_turn(number, fds):
     if not turn.is_done:
         leave_streams()
     leave_channel()
+    if session.strict is not None:
+        session.strict.hush()
     say('{"idle":%d}' % number)
 
 
@@ -793,9 +801,10 @@ def take_guard(text):
         return
     session.strict = load("strict")
     session.flags = 0  # awaiting takes a loop, and that a socket
-    session.strict.state.builtins = None  # input() is ours here
+    session.strict.prepared.builtins = None  # input() is ours here
     session.strict.equip(session.main)
     session.builtins = session.main.__dict__["__builtins__"]
+    session.run = session.strict.run
     for part in ("values", "copies", "questions"):
         load(part)
     session.strict.enforce(session.main, "")

@@ -5,35 +5,41 @@ What the analysis cannot see has to come through one of a few doors, and each ha
 
 - `import` gives facades: modules that hold the public names of the real ones and nothing that leads
   on. Only what is on the list can be had.
-- Names that are looked up by text: getattr() and its sisters are checked ones; `.format`, `.__dict__`
-  and `.__getattribute__` are rewritten in the syntax tree to calls of a checked lookup.
-- The builtins that make code of text, or open files, are not there.
+- Names that are looked up by text: getattr() and its sisters are checked ones; `.format`, `.__dict__`,
+  `.__getattribute__` and private names of others are rewritten in the syntax tree to calls of a
+  checked lookup (tree.py).
+- The builtins that make code of text, or open files, are checked ones (texts.py, files.py).
 - An audit hook, which nobody can take away again, refuses what all of that is for: files, processes,
-  sockets, foreign memory, code objects.
+  sockets, foreign memory, code objects (hook.py).
 
 None of it is the wall. That is the cell.
 
 `load`, `send`, `flush` and `is_heard` come from core.py.
 """
-import _ast
 import builtins
 import sys
 from opcode import opmap
 
 guard = load("guard")
 rules = load("rules")
+ground = load("ground")
+files = load("files")
+tree = load("tree")
+texts = load("texts")
+hook = load("hook")
+blocked, lookups, state, program_frame = (ground.blocked, ground.lookups, ground.state,
+                                          ground.program_frame)
+FORBIDDEN, REWRITTEN, REACHING = ground.FORBIDDEN, ground.REWRITTEN, ground.REACHING
+rewrite, bound, hush = tree.rewrite, tree.bound, ground.hush
 
-FORBIDDEN = guard.TRAVERSAL | guard.FRAMES | guard.GADGETS
-LOOKUP = "hotcell: lookup"  # no program can write such a name
-REWRITTEN = frozenset(("format", "format_map", "__dict__", "__getattribute__", "__setattr__",
-                       "__delattr__"))
 BOUND, UNBOUND, UNBOUND_SLOT = type("".format), type(str.format), type(object.__setattr__)
 NATIVE = (BOUND, UNBOUND, UNBOUND_SLOT, type("".__getattribute__))
-# Of these, in code that nobody could rewrite. Dataclasses use object.__setattr__ in theirs.
-UNTAMED = REWRITTEN - {"__setattr__", "__delattr__"}
 # Of these modules a program gets no more than this.
 ONLY = {
-    "io": {"StringIO", "BytesIO", "SEEK_SET", "SEEK_CUR", "SEEK_END", "UnsupportedOperation"},
+    "io": {"StringIO", "BytesIO", "SEEK_SET", "SEEK_CUR", "SEEK_END", "UnsupportedOperation", "open",
+           "IOBase", "RawIOBase", "BufferedIOBase", "TextIOBase", "TextIOWrapper", "BufferedReader",
+           "BufferedWriter", "BufferedRandom", "BufferedRWPair", "IncrementalNewlineDecoder",
+           "DEFAULT_BUFFER_SIZE"},
     "types": {"SimpleNamespace", "MappingProxyType", "GenericAlias", "NoneType", "NotImplementedType",
               "EllipsisType", "DynamicClassAttribute", "new_class", "prepare_class", "resolve_bases",
               "UnionType", "GeneratorType", "CoroutineType", "AsyncGeneratorType", "LambdaType",
@@ -48,48 +54,24 @@ ONLY = {
 WITHOUT = {"string": {"Formatter"}, "enum": {"global_enum", "global_enum_repr"},
            "uuid": {"getnode", "main"}, "contextlib": {"chdir"}}
 # These look up names that they are given: from now on with our getattr().
-LOOKING = frozenset(("functools", "dataclasses", "argparse", "reprlib"))
+LOOKING = {"functools": ("getattr", "setattr"), "dataclasses": ("getattr", "setattr"),
+           "argparse": ("getattr", "setattr"), "reprlib": ("getattr", "setattr"), "copy": ("setattr",)}
+# These open files that they are told, and give away the streams: from now on with the program's.
+OPENING = {"argparse": "_sys", "shlex": "sys", "pprint": "_sys"}
 # Functions written in C import these in the name of the program that calls them, and take them from
 # sys.modules: so they are loaded, and the program gets an empty module.
 HELPERS = frozenset(("_strptime", "copyreg", "warnings", "encodings", "locale", "traceback",
                      "linecache", "tokenize", "_pydecimal", "_pydatetime"))
-# What is refused by the audit hook, by the beginning of the event.
-REFUSED = (
-    "os.", "subprocess.", "socket.", "ctypes.", "shutil.", "tempfile.", "glob.", "fcntl.", "mmap.",
-    "pty.", "signal.", "resource.", "syslog.", "sqlite3.", "urllib.", "http.", "ftplib.", "smtplib.",
-    "poplib.", "imaplib.", "nntplib.", "telnetlib.", "webbrowser.", "gc.", "cpython.run_",
-    "code.__new__", "function.__new__", "marshal.", "pickle.", "sys.settrace", "sys.setprofile",
-    "sys.addaudithook", "sys._current_", "sys.unraisablehook", "setopencodehook", "_winapi.")
-# And these only of the program itself: the library does them for it.
-REFUSED_DIRECTLY = ("exec", "compile", "object.__getattr__", "object.__setattr__",
-                    "object.__delattr__", "sys._getframe", "import")
-OURS = ("hotcell", "importlib._bootstrap", "importlib._bootstrap_external")
-TOLD_MAX = 16
-
-
-class state:
-    modules = None
-    builtins = None  # the program's, as far as they were made before there was one
-    told = 0  # refusals that were said
-    importing = 0  # a module of the list is being loaded
-    is_looking = False  # the audit hook asks who it was
-
-
-def blocked(kind, what, error):
-    """Says that something was refused, and makes the exception that the program gets."""
-    if state.told < TOLD_MAX:
-        state.told += 1
-        send(load("values").to_json({"event": "refused", "kind": kind, "name": str(what)[:200]}))
-    return error("Security policy blocked %s: %s" % (kind, what))
 
 
 # ---- the short road ------------------------------------------------------------------------------
 
 # Names that are a reason to look at the syntax tree. What is not among them needs no other lookup.
 HOLDERS = frozenset(("__builtins__", "__loader__", "__spec__"))  # as the name of anything
-TELLING = FORBIDDEN | REWRITTEN | HOLDERS | {"__import__", "open", "open_code", "FileIO", "fdopen"}
-BARE = rules.RESTRICTED - TELLING  # only where they are no attributes: re.compile is another
+TELLING = FORBIDDEN | REWRITTEN | HOLDERS | {"__import__"}
+BARE = frozenset(rules.OTHER)  # only where they are no attributes
 BY_TEXT = frozenset((*rules.BY_NAME, "attrgetter", "methodcaller"))
+IMPORT_FROM = opmap["IMPORT_FROM"]
 IMPORT_NAME, LOAD_CONST, EXTENDED_ARG = opmap["IMPORT_NAME"], opmap["LOAD_CONST"], opmap["EXTENDED_ARG"]
 STORES = tuple(opmap[name] for name in ("STORE_NAME", "STORE_GLOBAL", "STORE_ATTR"))
 STORE_FAST = opmap["STORE_FAST"]
@@ -104,7 +86,8 @@ def is_plain(code):
     block, allow = guard.policy.get("block", ()), guard.policy.get("allow", ())
     if any("." in name for name in block):
         return False  # `from a import b` may mean a.b
-    codes, texts, privates, has_lookup = [code], [], set(), False
+    codes, words, privates, has_lookup = [code], [], set(), False
+    is_reaching = has_from = False
     for code in codes:
         names = code.co_names
         if not TELLING.isdisjoint(names) or not HOLDERS.isdisjoint(
@@ -114,6 +97,8 @@ def is_plain(code):
         if MATCH_CLASS in instructions or IMPORT_NAME in instructions and not imports_plainly(
                 code, instructions, allow, block):
             return False
+        has_from = has_from or IMPORT_FROM in instructions
+        is_reaching = is_reaching or not REACHING.isdisjoint(names)
         if not BARE.isdisjoint(names) and not BARE.isdisjoint(loaded(code, instructions)):
             return False
         has_lookup = has_lookup or not BY_TEXT.isdisjoint(names)
@@ -121,17 +106,19 @@ def is_plain(code):
         for const in code.co_consts:
             kind = type(const)
             if kind is str:
-                texts.append(const)
+                words.append(const)
             elif kind is type(code):
                 codes.append(const)
             elif kind is tuple:
                 some = [item for item in const if type(item) is str]
                 if any(item[:1] == "_" for item in some):
                     return False  # of `from a import _b`, or of a pattern
-                texts += some
+                words += some
+    if has_from and is_reaching:
+        return False  # see checked_import() in tree.py
     if privates and not privates <= stored(codes):
         return False
-    return not has_lookup or not any(map(is_telling, texts))
+    return not has_lookup or not any(map(is_telling, words))
 
 
 def is_telling(text):
@@ -147,6 +134,8 @@ def imports_plainly(code, instructions, allow, block):
         if at < 2 or instructions[at - 1] != LOAD_CONST or instructions[at - 2] != LOAD_CONST or \
                 at > 2 and instructions[at - 3] == EXTENDED_ARG:
             return False  # numbers past 255, which take more instructions
+        if instructions[at + 1] == IMPORT_FROM and code.co_consts[text[2 * at - 1]] is None:
+            return False  # import a.b as c
         module = code.co_names[text[2 * at + 1]]
         if code.co_consts[text[2 * at - 3]] != 0 or rules.matches(module, block) or \
                 not rules.is_listed(module, allow):
@@ -185,63 +174,6 @@ def stored(codes):
             found.update([names[number] for number in numbers(code, instructions, instruction)
                           if number < len(names)])
     return found
-
-
-# ---- the syntax tree -----------------------------------------------------------------------------
-
-
-def lookup_call(node):
-    place = {"lineno": node.lineno, "col_offset": node.col_offset}
-    if hasattr(node, "end_lineno"):
-        place.update(end_lineno=node.end_lineno, end_col_offset=node.end_col_offset)
-    return _ast.Call(func=_ast.Name(id=LOOKUP, ctx=_ast.Load(), **place),
-                     args=[node.value, _ast.Constant(value=node.attr, **place)], keywords=[], **place)
-
-
-def name_positions(node, classes):
-    """`case Point(a, b)` looks up names that the class has in a list when it runs; here they are
-    written down. What cannot be was refused."""
-    if not node.patterns:
-        return node
-    place = {name: getattr(node, name) for name in
-             ("lineno", "col_offset", "end_lineno", "end_col_offset")}
-    names = rules.positions_of(node, classes)
-    if names is rules.ITSELF:
-        inner = _ast.MatchClass(cls=node.cls, patterns=[], kwd_attrs=[], kwd_patterns=[], **place)
-        name = node.patterns[0].name
-        return inner if name is None else _ast.MatchAs(pattern=inner, name=name, **place)
-    node.kwd_attrs = names[:len(node.patterns)] + node.kwd_attrs
-    node.kwd_patterns = node.patterns + node.kwd_patterns
-    node.patterns = []
-    return node
-
-
-def rewritten(node, classes):
-    if type(node) is _ast.Attribute and node.attr in REWRITTEN and type(node.ctx) is _ast.Load:
-        return lookup_call(node)
-    if classes is not None and type(node) is _ast.MatchClass:
-        return name_positions(node, classes)
-    return node
-
-
-def rewrite(tree, earlier=()):
-    """The tree, with the lookups that need it going through ours."""
-    classes = rules.classes_of(tree, earlier) if hasattr(_ast, "MatchClass") else None
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, _ast.AST):
-                value = rewritten(value, classes)
-                setattr(node, name, value)
-                stack.append(value)
-            elif type(value) is list:
-                for i, item in enumerate(value):
-                    if isinstance(item, _ast.AST):
-                        value[i] = rewritten(item, classes)
-                        stack.append(value[i])
-    return tree
 
 
 # ---- looking up by name --------------------------------------------------------------------------
@@ -321,9 +253,6 @@ def make_lookups():
     own_delattr = builtins.delattr
     missing = object()
 
-    def lookup(owner, name):
-        return tame(owner, name, own_getattr(owner, name))
-
     def getattr(object, name, default=missing, /):
         name = check_name(name)
         if default is missing:
@@ -345,11 +274,11 @@ def make_lookups():
 
     def vars(*args):
         if args:
-            return lookup(args[0], "__dict__")
-        return sys._getframe(1).f_locals
+            return getattr(args[0], "__dict__")
+        return program_frame().f_locals
 
     return {"getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
-            "vars": vars, LOOKUP: lookup}
+            "vars": vars}
 
 
 # ---- modules -------------------------------------------------------------------------------------
@@ -423,7 +352,7 @@ def make_redirect(name):
     return Redirect
 
 
-INSTEAD = {("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
+INSTEAD = {("io", "open"): files.open, ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
            ("contextlib", "redirect_stdout"): make_redirect("stdout"),
            ("contextlib", "redirect_stderr"): make_redirect("stderr")}
 
@@ -502,11 +431,9 @@ def make_ready(name, shelf):
 class Modules:
     """The facades of one program."""
 
-    def __init__(self, allow, block, evaluators):
+    def __init__(self, allow, block):
         self.allow, self.block = frozenset(allow), frozenset(block)
         self.facades = {} if allow or block else dict(ready)
-        self.real_import = builtins.__import__
-        self.eval, self.exec = evaluators
 
     def is_granted(self, name):
         """Allowed by whoever runs the program: such a module comes as it is."""
@@ -536,29 +463,20 @@ class Modules:
         return made
 
     def load(self, name):
-        state.importing += 1
-        try:
-            self.real_import(name)
-        finally:
-            state.importing -= 1
+        hook.bring(name)
         if name in ("functools", "typing", "dataclasses"):
             self.tame_library()
-        if name in LOOKING:
-            for key in ("getattr", "setattr"):
-                sys.modules[name].__dict__[key] = lookups[key]
+        for key in LOOKING.get(name, ()):
+            sys.modules[name].__dict__[key] = lookups[key]
+        if name in OPENING:
+            sys.modules[name].__dict__.update({"open": files.open, OPENING[name]: self.facade("sys")})
 
     def tame_library(self):
         """What these evaluate is made of the program's text."""
-        typing = sys.modules.get("typing") or shelved("typing")
-        if typing is None:
-            state.importing += 1
-            try:
-                typing = self.real_import("typing")
-            finally:
-                state.importing -= 1
-        typing.eval = self.eval
+        typing = sys.modules.get("typing") or shelved("typing") or hook.bring("typing")
+        typing.eval = texts.library_eval
         if "dataclasses" in sys.modules:
-            sys.modules["dataclasses"].exec = self.exec
+            sys.modules["dataclasses"].exec = texts.library_exec
 
     def top(self, name):
         """What `import a.b` binds: a, with b in it."""
@@ -593,10 +511,7 @@ class Modules:
             self.load(name)
             return type(sys)(name)
         if wanted is None:
-            named = rules.matches(name, self.block) or name
-            top = named.partition(".")[0]
-            if not any(entry.startswith(top + ".") for entry in (*rules.LISTED, *self.allow)):
-                named = top
+            named = rules.matches(name, self.block) or rules.unlisted_name(name, self.allow)
             error = blocked("import", named, ImportError)
             error.name = name
             raise error
@@ -605,9 +520,35 @@ class Modules:
         top, module = self.top(name)
         for whole in wanted:
             self.top(whole)
-        for item in fromlist or ():
+        if not fromlist:
+            return top
+        for item in fromlist:
             self.load_inner(name, item, module)
-        return module if fromlist else top
+        return module if self.is_granted(name) or "*" in fromlist else self.parcel(module, name, fromlist)
+
+    def parcel(self, module, name, fromlist):
+        """A module with all that was asked for, which nobody else has: what is not there is looked for
+        in sys.modules."""
+        parcel = type(sys)(name)
+        parcel.__dict__.update(module.__dict__)
+        for item in fromlist:
+            if type(item) is not str:
+                raise TypeError("Item in ``from list'' must be str, not %s" % type(item).__name__)
+            try:
+                parcel.__dict__[item] = lookups["getattr"](module, item)
+            except AttributeError as error:
+                words = str(error)
+            else:
+                continue
+            if not words.startswith("Security policy"):
+                words = "cannot import name %r from %r (unknown location)" % (item, name)
+            raise ImportError(words, name=name)
+        return parcel
+
+    def module(self, name):
+        """What `import a.b as c` binds."""
+        self.import_(name)
+        return self.top(name)[1]
 
     def load_inner(self, name, item, module):
         """`from collections import abc` may name a module that is not loaded yet."""
@@ -636,8 +577,10 @@ def make_plain_builtins():
     """All but what imports."""
     made = {name: value for name, value in builtins.__dict__.items()
             if name not in ("__loader__", "__spec__")}
-    made.update({name: refuse(name) for name in rules.RESTRICTED if name in made})
+    made.update({name: refuse(name) for name in rules.OTHER if name in made})
     made.update(lookups)
+    made.update({name: getattr(texts, name) for name in REACHING - {"vars"}})
+    made["open"], made[tree.PATTERNS] = files.open, tree.Patterns()
     return made
 
 
@@ -650,125 +593,9 @@ def make_builtins(modules, made):
     return made
 
 
-# ---- the audit hook ------------------------------------------------------------------------------
-
-
-def library_places():
-    """What may be read: the interpreter's own files, which are no secret."""
-    places = ["/run/hotcell/", "/usr/share/zoneinfo/", "/usr/lib/python3", "/usr/lib/locale/"]
-    places += [place + "/" for place in (sys.prefix, sys.base_prefix) if place not in ("/usr", "/")]
-    return tuple(places)
-
-
-def make_hook(main, path, modules):
-    places = library_places()
-    globals_of_main, getframe = main.__dict__, sys._getframe
-    builtins_of_main = globals_of_main["__builtins__"]
-    granted = modules.allow
-
-    def is_read(args):
-        name, _mode, flags = (*args, None, None, None)[:3]
-        if isinstance(name, bytes):
-            name = name.decode("utf-8", "replace")
-        is_reading = isinstance(flags, int) and flags & 3 == 0
-        return (is_reading and isinstance(name, str) and ".." not in name
-                and (name.startswith(places) or name == path))
-
-    def is_ours(name):
-        return isinstance(name, str) and (name in OURS or name.startswith("hotcell."))
-
-    def asker(frame):
-        """Whose doing it is: "program", "ours", "granted" or "library"."""
-        first = True
-        while frame is not None:
-            names = frame.f_globals
-            # what the library evaluates for the program has a copy of its names, and may call itself
-            # whatever it likes
-            if names is globals_of_main or names.get("__builtins__") is builtins_of_main:
-                return "program" if first else "library"
-            name = names.get("__name__")
-            if first and is_ours(name) or name == "os" and first and frame.f_back is not None and \
-                    is_ours(frame.f_back.f_globals.get("__name__")):
-                return "ours"
-            if granted and isinstance(name, str) and rules.matches(name, granted):
-                return "granted"
-            first = False
-            frame = frame.f_back
-        return "library"
-
-    def hook(event, args):
-        if state.is_looking:
-            return
-        is_open = event == "open"
-        if not is_open and not event.startswith(REFUSED) and event not in REFUSED_DIRECTLY:
-            return
-        if is_open and is_read(args):
-            return
-        state.is_looking = True
-        try:
-            who = asker(getframe(1))
-        except ValueError:  # the interpreter itself, at its end
-            return
-        finally:
-            state.is_looking = False
-        if who == "ours" or who == "granted" or state.importing and who != "program":
-            return
-        if event in REFUSED_DIRECTLY and who != "program":
-            return
-        if event == "import":
-            return
-        name = event
-        if event == "object.__getattr__" and len(args) > 1:
-            name = args[1]
-        raise blocked("operation", name, PermissionError)
-
-    return hook
-
-
-lookups = {}
-
-
 def plainly_compiled(source, path="<string>", run=exec):
     """core.py has a way that traces, which the hook would take for the program's."""
     return compile(source, path, run.__name__, 0, True)
-
-
-def check_code(code):
-    """Code that the library made of the program's words: dataclasses, annotations."""
-    stack = [code]
-    while stack:
-        code = stack.pop()
-        for name in code.co_names:
-            if name in FORBIDDEN or name in UNTAMED or name in rules.RESTRICTED:
-                raise blocked("attribute", name, AttributeError)
-        stack.extend(const for const in code.co_consts if type(const) is type(code))
-
-
-def make_evaluators(main):
-    """eval() and exec() for the library: the same names are refused as in the program, and it finds
-    the program's builtins, wherever the library was told to look things up."""
-    own_eval, own_exec, names_of_main = builtins.eval, builtins.exec, main.__dict__
-
-    def space(names):
-        """The program's own, or a copy of what is no module's."""
-        if names is names_of_main:
-            return names
-        own = {} if names is None or "__spec__" in names else dict(names)
-        own["__builtins__"] = names_of_main["__builtins__"]
-        return own
-
-    def eval(code, globals=None, locals=None):
-        if type(code) is str:
-            code = compile(code, "<annotation>", "eval", 0, True)
-        check_code(code)
-        return own_eval(code, space(globals), locals if locals is None else space(locals))
-
-    def exec(code, globals=None, locals=None):
-        if type(code) is str:
-            code = compile(code, "<string>", "exec", 0, True)
-        check_code(code)
-        return own_exec(code, space(globals), locals)
-    return eval, exec
 
 
 REHEARSED = b"""
@@ -781,14 +608,20 @@ print(getattr(A(), 'c')(), math.pi)
 """
 
 
+class prepared:
+    builtins = None  # the program's, as far as they were made before there was one
+
+
 def rehearse():
     """Until the interpreter has learnt what is looked up where: a guest need not copy the pages."""
     code = compile(REHEARSED, "<rehearsal>", "exec", 0, True)
     for _ in range(20):
         is_plain(code)
         equip(type(sys)("__main__"))
-    state.modules = None
-    state.builtins = make_plain_builtins()
+        state.modules.parcel(type(sys)("rehearsal"), "rehearsal", ("__name__",))
+        hook.hook("rehearsal", ())
+    state.modules = state.builtins = state.names = None
+    prepared.builtins = make_plain_builtins()
 
 
 def equip(main):
@@ -797,18 +630,27 @@ def equip(main):
     policy = guard.policy
     if not lookups:
         lookups.update(make_lookups())
-    state.modules = Modules(policy.get("allow", ()), policy.get("block", ()), make_evaluators(main))
-    made = make_plain_builtins() if state.builtins is None else dict(state.builtins)
-    main.__dict__["__builtins__"] = make_builtins(state.modules, made)
+    state.modules = Modules(policy.get("allow", ()), policy.get("block", ()))
+    made = make_plain_builtins() if prepared.builtins is None else dict(prepared.builtins)
+    state.builtins = main.__dict__["__builtins__"] = make_builtins(state.modules, made)
     main.__dict__["__loader__"] = None
+    state.names = main.__dict__
+
+
+def run(code, names):
+    """Runs a turn of a session: whatever was done to its names, with its own builtins."""
+    return texts.run(builtins.eval, code, names, names)
 
 
 def enforce(main, path):
     """The last thing before the program: from here on the hook is there."""
     home = sys.path[0] if sys.path else None
     if home is not None and home in ("", path.rpartition("/")[0]):
-        sys.path.append(sys.path.pop(0))  # a file beside the program must not pass for the library's
+        del sys.path[0]  # a file beside the program must not pass for the library's
+        if state.modules.allow:
+            sys.meta_path.append(hook.Beside(home))
+    state.path = path
     for part in ("values", "failure"):  # what is needed when the program has ended
         load(part)
     load.__globals__["compiled"] = plainly_compiled
-    sys.addaudithook(make_hook(main, path, state.modules))
+    sys.addaudithook(hook.hook)

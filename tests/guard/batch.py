@@ -109,7 +109,8 @@ def one(source):
     try:
         tree = guard.parse(source, "x")
         whole, _ = rules.analyse(tree, False, {})
-        held, _ = rules.analyse(tree, True, {})
+        names = rules.Names()
+        held, _ = rules.analyse(tree, True, {}, names)
     except (RecursionError, MemoryError):
         return None
     if brief is not None:
@@ -119,7 +120,7 @@ def one(source):
         if found != wanted - dropped:
             return "the short road found %s, the long one %s" % (found, wanted)
     if not any(item["severity"] == "block" for item in held):
-        compile(strict.rewrite(tree), "x", "exec", 0, True)
+        strict.bound(compile(strict.rewrite(tree, names), "x", "exec", 0, True))
     elif strict.is_plain(code):
         wrong = [item for item in held if item["severity"] == "block"
                  and item["line"] in compiled_lines(code) - annotated_lines(tree)]

@@ -19,6 +19,7 @@ GOALS = {
     "globals": "print('ESCAPED', ({0})['__name__'])",
     "class": "print('ESCAPED', ({0}).__name__)",
     "whole": "{0}",
+    "code": "t = \"print('ESCAPED', __import__('o' + 's').getpid())\"\n{0}",
 }
 
 CLASSES = {
@@ -210,46 +211,210 @@ def a():\\n    x = 1\\n    return lambda: x\\nprint('ESCAPED', a().__closure__[0
 def f(): pass\\nprint('ESCAPED', f.__code__.replace(co_consts=(1,)))
 def f(): pass\\nprint('ESCAPED', f.__builtins__['open'])
 """),
-    # ---- code from text
-    "code from text": ("whole", """
-eval("print('ESCAPED')")
-exec("print('ESCAPED')")
-exec(compile("print('ESCAPED')", 'x', 'exec'))
-e = eval; e("print('ESCAPED')")
-[eval][0]("print('ESCAPED')")
-(lambda f: f("print('ESCAPED')"))(exec)
-list(map(eval, ["print('ESCAPED')"]))
-getattr(__builtins__, 'eval')("print('ESCAPED')")
-getattr(__builtins__, 'ev' + 'al')("print('ESCAPED')")
-globals()['__builtins__'].eval("print('ESCAPED')")
-vars(globals()['__builtins' + '__'])['ex' + 'ec']("print('ESCAPED')")
-@exec\\n@(lambda c: "print('ESCAPED')")\\nclass X: pass
-@print\\n@eval\\n@(lambda c: "'ESCAPED'")\\nclass X: pass
-class X:\\n    __class_getitem__ = eval\\nX["print('ESCAPED')"]
-class X:\\n    __add__ = lambda s, o: eval(o)\\nX() + "print('ESCAPED')"
-print(f"{eval('chr(69)')}SCAPED")
+    # ---- code from text: t is what has to be judged when it runs
+    "code from text": ("code", """
+eval(t)
+exec(t)
+exec(compile(t, 'x', 'exec'))
+e = eval; e(t)
+[eval][0](t)
+(lambda f: f(t))(exec)
+list(map(eval, [t]))
+getattr(__builtins__, 'eval')(t)
+getattr(__builtins__, 'ev' + 'al')(t)
+globals()['__builtins__'].eval(t)
+vars(globals()['__builtins' + '__'])['ex' + 'ec'](t)
+@exec\\n@(lambda c: t)\\nclass X: pass
+@eval\\n@(lambda c: t)\\nclass X: pass
+class X:\\n    __class_getitem__ = eval\\nX[t]
+class X:\\n    __add__ = lambda s, o: eval(o)\\nX() + t
+print(f"{eval(t)}")
 breakpoint(); print('ESCAPED')
 help('os'); print('ESCAPED')
-print('ESCAPED', compile('1', 'x', 'eval'))
+"""),
+    # ---- text that looks like other text, and what it runs in
+    "text and names": ("code", """
+class S(str):\\n    def __str__(s): return '1'\\neval(S(t))
+class S(str):\\n    def lstrip(s, *a): return '1'\\n    def encode(s, *a): return b'1'\\neval(S(t))
+eval(t.encode())
+exec(bytearray(t.encode()))
+exec(memoryview(t.encode()))
+class B(bytes):\\n    def decode(s, *a): return '1'\\n    def __bytes__(s): return b'1'\\nexec(B(t.encode()))
+exec(b"# coding: utf-7¶print('ESCAPED', +AF8AXw-import+AF8AXw-('os').getpid())")
+print('ESCAPED', eval("().__\\uff43lass__.__base__.__\\uff53ubclasses__()")[0])
+exec("eval(" + repr(t) + ")")
+exec("exec(" + repr("exec(" + repr(t) + ")") + ")")
+eval("(lambda c: eval(c))(" + repr(t) + ")")
+eval(t, {})
+eval(t, {'__name__': 'importlib._bootstrap'})
+eval(t, {}, {})
+exec(t, dict(globals()))
+class D(dict):\\n    def __missing__(s, k): return __import__(k)\\nexec("print('ESCAPED', posix.getpid())", {}, D(print=print))
+class D(dict):\\n    def __getitem__(s, k): return dict.get(s, k) or __import__(k)\\nexec("print('ESCAPED', posix.getpid())", D(print=print))
+exec("from __future__ import annotations¶" + t)
+exec(compile(t, 'x', 'single'))
+exec(compile(t, 'x', 'exec', 0, True, 2))
+exec(compile(t, 'x', 'exec', dont_inherit=True))
+exec(compile(compile(t, 'x', 'exec', 0x400), 'x', 'exec'))
+a = compile('1', 'x', 'exec', 0x400); b = compile(t, 'x', 'exec', 0x400); a.body = b.body; exec(compile(a, 'x', 'exec'))
+d = {}\\nexec("def f(c):¶    return eval(c)", d)\\nd['f'](t)
+d = {}\\nexec("def f(c):¶    yield¶    yield eval(c)", d)\\ng = d['f'](t)\\nnext(g)\\nd['__name__'] = 'hotcell.files'\\nnext(g)
+d = {}\\nexec("def f(p):¶    yield¶    yield open(p).read(4)", d)\\ng = d['f']('/etc/passwd')\\nnext(g)\\nd['__name__'] = 'hotcell.files'\\nprint('ESCAPED', next(g))
+class M(type):\\n    def __prepare__(n, b): return {}\\nexec("class A(metaclass=M):¶    " + t)
+exec("class A:¶    def __del__(s): " + t + "¶A()")
+eval("[" + t + " for _ in [1]]")
+exec("def f(x=" + t + "): pass")
+exec("@(lambda f: " + t + ")¶def f(): pass")
+import functools; functools.reduce(lambda a, b: eval(b), ['1', t])
+import functools; functools.partial(eval, t)()
+import contextlib; contextlib.contextmanager(eval)(t)
+import contextlib\\nwith contextlib.ExitStack() as s:\\n    s.callback(exec, t)
+import contextlib; print('ESCAPED', contextlib.contextmanager(eval)('os.getpid()').gen)
+import contextlib; print('ESCAPED', contextlib.contextmanager(eval)('globals()').gen['os'])
+import contextlib; print('ESCAPED', contextlib.contextmanager(globals)().gen['os'].getpid())
+import contextlib; print('ESCAPED', contextlib.contextmanager(locals)().gen['func'])
+import contextlib; print('ESCAPED', contextlib.contextmanager(vars)().gen['func'])
+import typing\\nclass A:\\n    a: "eval(t)"\\ntyping.get_type_hints(A)
+import typing\\nclass A:\\n    a: "glob" "als()['__buil' 'tins__']"\\nprint('ESCAPED', typing.get_type_hints(A, globals()))
+exec("import os as o¶print('ESCAPED', o.getpid())")
+exec("try:¶    import os¶except NameError: pass¶print('ESCAPED', os.getpid())")
+print('ESCAPED', eval("(lambda: 0).__globals__"))
+print('ESCAPED', eval("'{0.__globals__}'.format(lambda: 0)"))
+f = eval("lambda t, o: t.format(o)"); print('ESCAPED', f('{0.__co' + 'de__}', f))
+print('ESCAPED', eval("getattr(f, n)", {'f': eval, 'n': '__se' + 'lf__', 'getattr': getattr}))
+c = compile(t, 'x', 'exec'); print('ESCAPED', c.co_consts)
+c = compile('1', 'x', 'eval'); print('ESCAPED', c.replace(co_consts=(2,)))
+c = compile('1', 'x', 'eval'); print('ESCAPED', type(lambda: 0)(c, {})())
+"""),
+    # ---- an importer of the program's own, and what an import statement does with it
+    "imports that fall back": ("whole", """
+import math\\nmath.__name__ = 'os'\\nfrom math import path\\nprint('ESCAPED', path.os.getpid())
+class N: __name__ = 'os'\\nn = N(); n.__name__ = 'os'\\nb = globals()['__buil' + 'tins__']\\nb = b if isinstance(b, dict) else b.__dict__\\nb['__import__'] = lambda *a: n\\nfrom math import path\\nprint('ESCAPED', path.os.getpid())
+class N: pass\\nn = N(); n.__name__ = 'os'\\nexec("from math import path¶print('ESCAPED', path.os.getpid())", {'__builtins__': {'__import__': lambda *a: n, 'print': print}})
+class N: pass\\nn = N(); n.__name__ = 'os'\\nexec("import math.path as path¶print('ESCAPED', path.os.getpid())", {'__builtins__': {'__import__': lambda *a: n, 'print': print}})
+class N: pass\\nn = N(); n.__name__ = 'os'\\nexec("def f():¶    from . import path¶    return path", d := {'__builtins__': {'__import__': lambda *a: n}, '__package__': 'a'})\\nprint('ESCAPED', d['f']().os.getpid())
+class N: pass\\nn = N(); n.__name__ = 'os'\\nd = {}\\nexec("def f():¶    def g():¶        from math import path¶        return path¶    return g", d)\\nd['__builtins__'] = {'__import__': lambda *a: n}\\nprint('ESCAPED', d['f']()().os.getpid())
+class N: pass\\nn = N(); n.__name__ = 'os'\\nglobals()['__buil' + 'tins__'] = {'__import__': lambda *a: n, 'print': print}\\ndef f():\\n    from math import path\\n    return path\\nprint('ESCAPED', f().os.getpid())
+import math\\nmath.path = 1\\nclass L(dict):\\n    def __setitem__(s, k, v):\\n        dict.__setitem__(s, k, v)\\n        if k == 'floor':\\n            del math.path\\n            math.__name__ = 'os'\\nexec("from math import floor, path¶print('ESCAPED', path.os.getpid())", {}, L())
+import math\\nmath.path = 1\\nclass L(dict):\\n    def __setitem__(s, k, v):\\n        dict.__setitem__(s, k, v)\\n        if k == 'floor':\\n            del math.path\\n            math.__name__ = 'os'\\nclass M(type):\\n    def __prepare__(*a): return L()\\nclass A(metaclass=M):\\n    from math import floor, path\\n    print('ESCAPED', path.os.getpid())
+import math; math.__init__('os'); from math import path; print('ESCAPED', path.os.getpid())
+import json\\ndel json.decoder\\nfrom json import decoder\\nprint('ESCAPED', decoder.scanner.re.enum.sys.modules)
+import json.decoder as d\\nprint('ESCAPED', d.scanner.re.enum.sys.modules)
+from zoneinfo import _common; print('ESCAPED', _common.struct)
+import zoneinfo._tzpath; print('ESCAPED', zoneinfo._tzpath.os.getpid())
+print('ESCAPED', __import__('json', fromlist=['decoder']).decoder.scanner.re.enum.sys)
+i = __import__; print('ESCAPED', i('os.path', None, None, ['os']).os.getpid())
 """),
     # ---- files
     "files": ("whole", """
 print('ESCAPED', open('/etc/passwd').read(4))
 print('ESCAPED', open(0))
+print('ESCAPED', open(True, closefd=False))
+print('ESCAPED', open(1, 'w', closefd=False))
 o = open; print('ESCAPED', o('/etc/passwd').read(4))
-with open('/tmp/x', 'w') as f: print('ESCAPED', f.write('x'))
 print('ESCAPED', [open][0]('/etc/passwd').read(4))
 print('ESCAPED', list(map(open, ['/etc/passwd'])))
 print('ESCAPED', getattr(__builtins__, 'open')('/etc/passwd').read(4))
-print('ESCAPED', license._Printer__setup() or license._Printer__lines)
-license._Printer__filenames = ['/etc/passwd']; print('ESCAPED', license)
-print('ESCAPED', __loader__.get_data('/etc/passwd')[:4])
-print('ESCAPED', globals()['__loa' + 'der__'].get_data('/etc/passwd')[:4])
-print('ESCAPED', type(globals()['__loader__'])('x', '/etc/passwd').get_data('/etc/passwd')[:4])
+print('ESCAPED', open('/tmp/../etc/passwd').read(4))
+print('ESCAPED', open('../../etc/passwd').read(4))
+print('ESCAPED', open('/home/user/../../etc/passwd', 'rb', 0).read(4))
+print('ESCAPED', open('//etc//passwd').read(4))
+print('ESCAPED', open(b'/etc/passwd').read(4))
+print('ESCAPED', open('/proc/self/comm').read(4) if 0 else open('/dev/null').read() == '')
+print('ESCAPED', open('/dev/zero', 'rb', 0).read(4))
+print('ESCAPED', open('/dev/../etc/passwd').read(4))
+print('ESCAPED', open('/usr/bin/env', 'rb').read(4))
+print('ESCAPED', open('/bin/sh', 'rb').read(4))
+class S(str):\\n    def __str__(s): return '/tmp/x'\\n    def startswith(s, *a): return True\\nprint('ESCAPED', open(S('/etc/passwd')).read(4))
+class B(bytes):\\n    def decode(s, *a): return '/tmp/x'\\n    def __getitem__(s, k): return b'/tmp/x'\\nprint('ESCAPED', open(B(b'/etc/passwd')).read(4))
+class P:\\n    n = 0\\n    def __fspath__(s):\\n        s.n += 1\\n        return '/etc/passwd' if s.n % 2 else '/etc/passwd'\\nprint('ESCAPED', open(P()).read(4))
+class P:\\n    n = 0\\n    def __fspath__(s):\\n        P.n += 1\\n        return '/etc/passwd' if P.n != 1 else __file__\\np = P()\\nopen(p).close()\\nprint('ESCAPED', open(p).read(4))
+class S(str):\\n    def __fspath__(s): return '/tmp/x'\\nclass P:\\n    def __fspath__(s): return S('/etc/passwd')\\nprint('ESCAPED', open(P()).read(4))
+class I(int):\\n    def __str__(s): return '/tmp/x'\\nprint('ESCAPED', open(I(0)))
+print('ESCAPED', open(__file__, opener=lambda p, f: 0))
+print('ESCAPED', open('/tmp/x', 'r', opener=lambda p, f: 2))
+print('ESCAPED', open('/run/x', 'w') if 0 else open('/etc/hostname'))
+import io; print('ESCAPED', io.open('/etc/passwd').read(4))
+import io; print('ESCAPED', io.FileIO(0))
+import io; print('ESCAPED', io.open_code('/etc/passwd').read(4))
+import io; print('ESCAPED', io.open(0))
+from io import open as o; print('ESCAPED', o('/etc/passwd').read(4))
+F = type(open(__file__).buffer.raw); print('ESCAPED', F('/etc/passwd').read(4))
+F = type(open(__file__, 'rb', 0)); print('ESCAPED', F(__file__, 'r', True, lambda p, f: 0))
+F = open(__file__).buffer.raw.__class__; print('ESCAPED', F(0))
+r = open(__file__, 'rb', 0); r.__init__('/etc/passwd'); print('ESCAPED', r.read(4))
+r = open(__file__).detach().detach(); r.__init__(0); print('ESCAPED', r)
+r = open(__file__, 'rb', 0); type(r).__init__(r, '/etc/passwd'); print('ESCAPED', r.read(4))
+import shlex; F = type(shlex.shlex().instream.buffer.raw); print('ESCAPED', F(__file__, 'r', True, lambda p, f: 0))
+import pprint; n = '_str' + 'eam'; F = type(getattr(pprint.PrettyPrinter(), n).buffer.raw); print('ESCAPED', F(__file__, 'r', True, lambda p, f: 0))
+import argparse; F = type(argparse.FileType()('-').buffer.raw); print('ESCAPED', F(__file__, 'r', True, lambda p, f: 0))
+import argparse; F = type(argparse.FileType()(__file__).buffer.raw); print('ESCAPED', F(__file__, 'r', True, lambda p, f: 0))
 import argparse; print('ESCAPED', argparse.FileType()('/etc/passwd').read(4))
 import argparse; print('ESCAPED', argparse.ArgumentParser(fromfile_prefix_chars='@').parse_known_args(['@/etc/passwd'])[1][0][:4])
 import shlex; s = shlex.shlex(''); s.source = 'source'; print('ESCAPED', s.sourcehook('/etc/passwd')[1].read(4))
 import csv; print('ESCAPED', next(csv.reader(open('/etc/passwd')))[0])
+import zoneinfo\\nclass Z(zoneinfo.ZoneInfo): pass\\nprint('ESCAPED', zoneinfo.ZoneInfo.from_file(open('/etc/localtime', 'rb')) if 0 else open('/etc/passwd').read(4))
+with open('tzdata.py', 'w') as f: f.write("print('ESCAPED', __import__('os').getpid())")\\nimport zoneinfo\\nzoneinfo.ZoneInfo('No/Where')
+print('ESCAPED', license._Printer__setup() or license._Printer__lines)
+license._Printer__filenames = ['/etc/passwd']; r = repr(license); print('ESCAPED', r[r.index('root')])
+print('ESCAPED', __loader__.get_data('/etc/passwd')[:4])
+print('ESCAPED', globals()['__loa' + 'der__'].get_data('/etc/passwd')[:4])
+print('ESCAPED', type(globals()['__loader__'])('x', '/etc/passwd').get_data('/etc/passwd')[:4])
+"""),
+    # ---- files that a cell does not have, or not for everybody
+    "files of others": ("whole", """
+print('ESCAPED', open('/dev/stdin'))
+print('ESCAPED', open('/dev/fd/1', 'w'))
+print('ESCAPED', open('/proc/self/environ').read(4))
+print('ESCAPED', open('/proc/self/mem', 'rb', 0))
+print('ESCAPED', open('/proc/self/root/etc/passwd').read(4))
+print('ESCAPED', open('/proc/self/fd/0'))
+print('ESCAPED', open('/sys/kernel/notes', 'rb').read(4))
+print('ESCAPED', open('/run/hotcell/x', 'w'))
+print('ESCAPED', open('/usr/lib/python3.11/abc.py', 'a'))
+print('ESCAPED', open('/etc/x', 'w'))
+"""),
+    # ---- attributes that the syntax looks up by other means than a dot
+    "patterns": ("whole", """
+def f(): pass\\nmatch '{0.__co' + 'de__}':\\n    case str(format=m):\\n        print('ESCAPED', m(f))
+def f(): pass\\nmatch type(f):\\n    case type(__dict__=d):\\n        print('ESCAPED', d['__glo' + 'bals__'].__get__(f))
+def f(): pass\\nmatch f:\\n    case object(__getattribute__=g):\\n        print('ESCAPED', g('__co' + 'de__'))
+import random\\nmatch random:\\n    case object(__dict__=d):\\n        print('ESCAPED', d['_' + 'os'].getpid())
+def f(): pass\\nclass C:\\n    __match_args__ = ('format',)\\nclass M(type):\\n    def __instancecheck__(c, o): return True\\nclass C(metaclass=M):\\n    __match_args__ = ('format',)\\nmatch '{0.__co' + 'de__}':\\n    case C(m):\\n        print('ESCAPED', m(f))
+class M(type):\\n    def __instancecheck__(c, o): return True\\nD = M('D', (), {'__match' + '_args__': ('__glo' + 'bals__',)})\\ndef f(): pass\\nmatch f:\\n    case D(g):\\n        print('ESCAPED', g)
+class M(type):\\n    def __instancecheck__(c, o): return True\\nclass N: pass\\nN.D = M('D', (), {'__match' + '_args__': ('__glo' + 'bals__',)})\\ndef f(): pass\\nmatch f:\\n    case N.D(g):\\n        print('ESCAPED', g)
+class M(type):\\n    def __instancecheck__(c, o): return True\\nD = M('D', (), {'__match' + '_args__': ('__glo' + 'bals__',)})\\nclass P: D = D\\nfor k in 'hotcell: patterns', 'x': globals()[k] = P\\ndef f(): pass\\nmatch [f]:\\n    case [D(g)]:\\n        print('ESCAPED', g)\\nraise SystemExit(1)
+class A:\\n    def __init__(self): self.__self__ = 1\\nmatch print:\\n    case object(__self__=b):\\n        print('ESCAPED', b.open)
+class A:\\n    def __init__(self): self.f_globals = 1\\ng = (x for x in [1])\\nmatch g:\\n    case object(gi_frame=b):\\n        print('ESCAPED', b)
+def f(): pass\\nclass E:\\n    def __eq__(s, o): s.o = o\\ne = E()\\nt = '{0.__co' + 'de__}'\\nmatch e:\\n    case t.format: pass\\nprint('ESCAPED', e.o(f))
+def f(): pass\\nclass E(dict):\\n    def get(s, k, *a):\\n        s.k = k\\n        return 1\\ne = E(a=1)\\nt = '{0.__co' + 'de__}'\\nmatch e:\\n    case {t.format: x}: pass\\nprint('ESCAPED', e.k(f))
+import random\\nclass A: _os = 1\\nmatch random:\\n    case object(_os=o):\\n        print('ESCAPED', o.getpid())\\nraise SystemExit(1)
+"""),
+    "assignments that look": ("whole", """
+def f(): pass\\nclass E:\\n    def __radd__(s, m): s.m = m\\ne = E()\\nt = '{0.__co' + 'de__}'\\ntry:\\n    t.format += e\\nexcept AttributeError: pass\\nprint('ESCAPED', e.m(f))
+def f(): pass\\nclass E:\\n    def __ror__(s, m): s.m = m\\n    __radd__ = __ror__\\ne = E()\\ntry:\\n    type(f).__dict__ += e\\nexcept (AttributeError, TypeError): pass\\nprint('ESCAPED', e.m['__glo' + 'bals__'].__get__(f))
+class A:\\n    def __init__(self): self.__self__ = 1\\nclass E:\\n    def __radd__(s, m): s.m = m\\ne = E()\\ntry:\\n    print.__self__ += e\\nexcept AttributeError: pass\\nprint('ESCAPED', e.m.open)
+class A:\\n    def __init__(self): self.__self__ = 1\\nprint('ESCAPED', print.__self__.open)
+class A:\\n    def __init__(self): self.__self__ = 1\\nprint('ESCAPED', getattr(print, '__self__').open)
+class A:\\n    def __init__(self): self.__self__ = 1\\nprint('ESCAPED', [].append.__self__)
+class A:\\n    def __init__(self): self.gi_frame = self.f_globals = 1\\ng = (x for x in [1])\\nprint('ESCAPED', g.gi_frame.f_globals)
+class A:\\n    def __init__(self): self.tb_frame = self.f_back = self.f_globals = 1\\ntry:\\n    1/0\\nexcept Exception as e:\\n    print('ESCAPED', e.__traceback__.tb_frame.f_globals)
+class A:\\n    def __init__(self): self.__globals__ = 1\\ndef f(): pass\\nprint('ESCAPED', f.__globals__)
+class A:\\n    def __init__(self): self.__code__ = 1\\ndef f(): pass\\nprint('ESCAPED', f.__code__)
+class A:\\n    def __init__(self): self.__self__ = 1\\nclass B(A):\\n    __self__ = print.__self__\\nprint('ESCAPED', B().__self__)
+class A:\\n    def __init__(self): self.__self__ = 1\\nprint('ESCAPED', super(A, A()).__init__.__self__)
+"""),
+    "private parts": ("whole", """
+import random; print('ESCAPED', random._inst._randbelow)
+import random; x = random; print('ESCAPED', [x][0]._os.getpid())
+import sys; print('ESCAPED', sys._xoptions)
+import sys; print('ESCAPED', sys._current_frames())
+import typing; print('ESCAPED', typing._eval_type)
+import argparse; print('ESCAPED', argparse.ArgumentParser()._get_kwargs.__func__.__globals__)
+import argparse; a = argparse.ArgumentParser(); print('ESCAPED', a._registries)
+import json; print('ESCAPED', json.JSONDecoder()._x if 0 else json.decoder.JSONDecoder.decode._WHITESPACE if 0 else json._default_encoder)
+import string; print('ESCAPED', string._string.formatter_parser)
+class A:\\n    def _x(self): pass\\nimport collections; print('ESCAPED', collections.Counter._keep_positive)
 """),
     # ---- attributes through format strings
     "format": ("whole", """
@@ -280,7 +445,7 @@ class A:\\n    def f(s): return super().__getattribute__('f')\\nprint('ESCAPED',
 class D:\\n    __slots__ = ()\\n    def __getattr__(s, n): return n\\nprint('ESCAPED', type(D.__getattr__).__getattribute__(D.__getattr__, '__co' + 'de__'))
 g = globals(); b = [k for k in g if k.startswith('__bui')][0]; v = g[b]; v = v if isinstance(v, dict) else v.__dict__; print('ESCAPED', v['open']('/etc/passwd').read(4))
 g = globals(); b = [k for k in g if k.startswith('__bui')][0]; v = g[b]; v = v if isinstance(v, dict) else v.__dict__; print('ESCAPED', v['__import__']('os').getpid())
-g = globals(); b = [k for k in g if k.startswith('__bui')][0]; v = g[b]; v = v if isinstance(v, dict) else v.__dict__; v['ev' + 'al']("print('ESCAPED')")
+g = globals(); b = [k for k in g if k.startswith('__bui')][0]; v = g[b]; v = v if isinstance(v, dict) else v.__dict__; v['ev' + 'al']("print('ESCAPED', __import__('os'))")
 import builtins\\nbuiltins.__import__ = lambda *a: None\\nprint('ESCAPED')
 import sys; sys.modules.clear(); print('ESCAPED')
 class X:\\n    def __del__(self): print('ESCAPED', __import__('o' + 's').getpid())\\nX()
@@ -310,7 +475,7 @@ def f(): pass\\nd = type.__getattribute__(type(f), '__dict__')\\nprint('ESCAPED'
 def f(): pass\\ng = object.__getattribute__(object, '__getattr' + 'ibute__')\\nprint('ESCAPED', g(f, '__co' + 'de__'))
 import json.tool; print('ESCAPED', json.tool.Path('/etc/passwd').read_text()[:4])
 import typing\\nr = typing.get_args(typing.List["print"])[0]\\nc = r.__forward_code__\\nprint('ESCAPED', type(lambda: 0)(c, {})())
-import copy\\nclass X:\\n    def __reduce_ex__(s, v): return (eval, ("print('ESCAPED')",))\\ncopy.copy(X())
+import copy\\nclass X:\\n    def __reduce_ex__(s, v): return (eval, ("print('ESCAPED', __import__('os'))",))\\ncopy.copy(X())
 """),
     # ---- the guard's own functions: there is nothing of the kind without it
     "the guard's functions": ("whole", """
@@ -327,6 +492,25 @@ import math; print('ESCAPED', math.__getattr__.__closure__)
 import warnings; print('ESCAPED', warnings.sys)
 i = [v for k, v in globals().items() if k.startswith('__bui')][0]['__import__']; print('ESCAPED', i('copyreg').__builtins__)
 i = [v for k, v in globals().items() if k.startswith('__bui')][0]['__import__']; print('ESCAPED', i('_strptime').locale)
+b = globals()['__buil' + 'tins__']; print('ESCAPED', [v(getattr, '__glo' + 'bals__') for k, v in b.items() if k.startswith('hotcell')])
+b = globals()['__buil' + 'tins__']; p = [v for k, v in b.items() if k.startswith('hotcell')][0]; print('ESCAPED', p.Point)
+r = open('/tmp/x', 'w').buffer.raw; print('ESCAPED', [n for n in dir(r) if len(n) == 17 and n[1] != '_'][0])
+r = open('/tmp/x', 'w').buffer.raw\\ntry:\\n    type(r).__new__(type(r)).read()\\nexcept Exception as e:\\n    while e:\\n        if "'_" in str(e) and 'attribute' in str(e): print('ESCAPED', e)\\n        e = e.__context__\\nraise SystemExit(1)
+r = open('/tmp/x', 'w').buffer.raw\\ntry:\\n    type(r).readinto(5, b'')\\nexcept Exception as e:\\n    while e:\\n        if "'_" in str(e): print('ESCAPED', e)\\n        e = e.__context__\\nraise SystemExit(1)
+import io\\nr = open('/tmp/x', 'w').buffer.raw\\nclass Y(io.RawIOBase): __slots__ = ('inner',)\\nr.__class__ = Y\\nprint('ESCAPED', r.inner)
+c = compile('1', 'x', 'eval')\\nclass Y: __slots__ = ('code',)\\nc.__class__ = Y\\nprint('ESCAPED', c.code)
+c = compile('1', 'x', 'eval')\\nprint('ESCAPED', [getattr(c, n) for n in dir(c) if n.startswith('co_')][0])
+c = type(compile('1', 'x', 'eval')); print('ESCAPED', eval(c()))
+c = type(compile('1', 'x', 'eval')); print('ESCAPED', eval(object.__new__(c)))
+class K:\\n    n = 0\\n    def __hash__(s): return hash('__buil' + 'tins__')\\n    def __eq__(s, o):\\n        K.n += 1\\n        return K.n == 1\\nfor i in range(8):\\n    K.n = 1 - i % 2\\n    d = {K(): {}, 'f': getattr, 'n': '__se' + 'lf__'}\\n    try:\\n        exec("b = getattr(print, n)", d)\\n    except Exception: continue\\n    print('ESCAPED', d['b'])\\nraise SystemExit(1)
+class K:\\n    def __hash__(s): return hash('__buil' + 'tins__')\\n    def __eq__(s, o): return s.yes\\nimport typing\\nclass A:\\n    a: "getattr(print, n)"\\nk = K(); k.yes = True\\nd = {'n': '__se' + 'lf__', k: {}}\\nk.yes = False\\nprint('ESCAPED', typing.get_type_hints(A, d))
+d = {}; exec('', d); print('ESCAPED', d['__builtins__']['getattr'](print, '__se' + 'lf__'))
+d = {'__builtins__': {}}; exec('def f(): pass', d); del d['__builtins__']; exec('g = getattr', d); print('ESCAPED', d['g'](print, '__se' + 'lf__'))
+del globals()['__buil' + 'tins__']; exec('def f(): return getattr'); print('ESCAPED', f()(print, '__se' + 'lf__'))
+import dataclasses\\nclass X:\\n    a = 1\\nX.__annotations__ = {"a¶  from math import path¶  #": int}\\nX = dataclasses.dataclass(X, init=False, repr=False)\\nprint('ESCAPED', X() == X())
+import typing, copy\\ndef f(): pass\\nr = typing.get_args(typing.List["getattr.__globals__"])[0]\\nc = getattr(r, '__forward' + '_code__')\\nclass X:\\n    def __reduce_ex__(s, v): return (lambda: f, (), (None, {'__co' + 'de__': c}))\\ncopy.copy(X())\\nprint('ESCAPED', f())
+import copy\\ndef f(): pass\\nclass X:\\n    def __reduce_ex__(s, v): return (lambda: f, (), (None, {'__co' + 'de__': 1}))\\ntry:\\n    copy.copy(X())\\nexcept TypeError as e: print('ESCAPED', e)
+import argparse\\nclass A:\\n    def __del__(s):\\n        try:\\n            print('ESCAPED', argparse.FileType()('/etc/passwd').read(4))\\n        except Exception: pass\\nfor i in range(3000):\\n    a = A(); a.a = a\\nimport difflib, html, graphlib\\nraise SystemExit(1)
 """),
     # ---- abuse of the machine
     "abuse": ("whole", """
@@ -363,11 +547,12 @@ import contextlib; contextlib.chdir('/tmp').__enter__(); print('ESCAPED')
 }
 
 
-AIMED_AT_THE_GUARD = {"the guard's functions"}  # nothing works there without it
+AIMED_AT_THE_GUARD = {"the guard's functions", "files of others"}  # nothing works there without it
 
 
 def programs():
     """(name, code), all of them."""
     for title, (goal, rows) in CLASSES.items():
         for number, row in enumerate(rows.strip("\n").split("\n"), 1):
-            yield f"{title} {number}", GOALS[goal].format(row.replace("\\n", "\n")) + "\n"
+            row = row.replace("\\n", "\n").replace("¶", "\\n")  # a new line, and one in a text
+            yield f"{title} {number}", GOALS[goal].format(row) + "\n"

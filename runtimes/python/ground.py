@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the parts of `strict` stand on: what they know of the program, and how they refuse.
+
+`load`, `send`, `flush` and `is_heard` come from core.py.
+"""
+import sys
+
+guard = load("guard")
+
+FORBIDDEN = guard.TRAVERSAL | guard.FRAMES | guard.GADGETS
+# Names that are looked up by ours, wherever the program writes them.
+REWRITTEN = frozenset(("format", "format_map", "__dict__", "__getattribute__", "__setattr__",
+                       "__delattr__"))
+# With these a program has names that it may change, of a module or of text that runs.
+REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "compile"))
+TOLD_MAX = 16
+
+
+class state:
+    modules = None  # what it may import
+    builtins = None  # its builtins
+    names = None  # of the program's module
+    path = None  # of its file
+    told = 0  # refusals that were said
+
+
+class Mark:
+    """In the constants of all code that was made of the program's text while it ran."""
+
+
+MARK = Mark()
+
+
+def blocked(kind, what, error):
+    """Says that something was refused, and makes the exception that the program gets."""
+    if state.told < TOLD_MAX:
+        state.told += 1
+        send(load("values").to_json({"event": "refused", "kind": kind, "name": str(what)[:200]}))
+    return error("Security policy blocked %s: %s" % (kind, what))
+
+
+def hush():
+    """Says no more of what is refused: what an earlier turn left behind may still try something, and
+    the first word of the next turn is the guard's."""
+    state.told = TOLD_MAX
+
+
+lookups = {}  # getattr() and its sisters, checked
+
+
+class Ground:
+    """In the place of a frame, where there is none."""
+
+    class f_code:
+        co_flags = 0
+
+    def __init__(self, names):
+        self.f_globals = self.f_locals = names
+
+
+def is_program_frame(frame):
+    """Whether it is the program's code that runs there, by what nobody can change."""
+    if frame.f_globals is state.names:
+        return True
+    consts = frame.f_code.co_consts
+    return len(consts) > 0 and consts[-1] is MARK
+
+
+def program_frame():
+    """The frame that called one of our builtins: the innermost of the program's own. The library, which
+    may have been told to call it, has names that are none of the program's business."""
+    frame = sys._getframe(2)
+    while frame is not None and not is_program_frame(frame):
+        frame = frame.f_back
+    return frame or Ground(state.names)
