@@ -55,7 +55,8 @@ WITHOUT = {"string": {"Formatter"}, "enum": {"global_enum", "global_enum_repr"},
            "uuid": {"getnode", "main"}, "contextlib": {"chdir"}}
 # These look up names that they are given: from now on with our getattr().
 LOOKING = {"functools": ("getattr", "setattr"), "dataclasses": ("getattr", "setattr"),
-           "argparse": ("getattr", "setattr"), "reprlib": ("getattr", "setattr"), "copy": ("setattr",)}
+           "argparse": ("getattr", "setattr"), "reprlib": ("getattr", "setattr"), "copy": ("setattr",),
+           "pprint": ("getattr",)}
 # These open files that they are told, and give away the streams: from now on with the program's.
 OPENING = {"argparse": "_sys", "shlex": "sys", "pprint": "_sys"}
 # Functions written in C import these in the name of the program that calls them, and take them from
@@ -134,8 +135,9 @@ def imports_plainly(code, instructions, allow, block):
         if at < 2 or instructions[at - 1] != LOAD_CONST or instructions[at - 2] != LOAD_CONST or \
                 at > 2 and instructions[at - 3] == EXTENDED_ARG:
             return False  # numbers past 255, which take more instructions
-        if instructions[at + 1] == IMPORT_FROM and code.co_consts[text[2 * at - 1]] is None:
-            return False  # import a.b as c
+        wanted = code.co_consts[text[2 * at - 1]]
+        if wanted is None and instructions[at + 1] == IMPORT_FROM or wanted == ("*",):
+            return False  # import a.b as c, from a import *
         module = code.co_names[text[2 * at + 1]]
         if code.co_consts[text[2 * at - 3]] != 0 or rules.matches(module, block) or \
                 not rules.is_listed(module, allow):
@@ -196,7 +198,17 @@ def check_fields(text):
 
 
 def tame_format(real):
-    """str.format or its like, bound to a text or not."""
+    """str.format or its like, bound to a text or not; and that of collections.UserString, which calls
+    it unseen."""
+    function = builtins.getattr(real, "__func__", real)
+    if type(function) is type(load) and is_of_user_string(function):
+        own = str.format if function.__name__ == "format" else str.format_map
+
+        def format(owner, *args, **kwargs):
+            text = builtins.str(owner)
+            check_fields(text)
+            return own(text, *args, **kwargs)
+        return format if real is function else format.__get__(real.__self__)
     if type(real) is BOUND and isinstance(real.__self__, str):
         text = real.__self__
 
@@ -212,9 +224,23 @@ def tame_format(real):
     return format
 
 
+def is_of_user_string(function):
+    """By what it is, not by what it is called."""
+    module = sys.modules.get("collections") or shelved("collections")
+    names = module.UserString.__dict__ if module is not None else {}
+    return function is names.get("format") or function is names.get("format_map")
+
+
+def tame_object(owner, real):
+    """An AttributeError has what had no such attribute, also when that was the library's."""
+    if isinstance(owner, AttributeError) and not tree.is_programs(real):
+        raise blocked("attribute", "obj", AttributeError)
+    return real
+
+
 def tame_namespace(owner, real):
     """That of a class or module without what leads on; that of an object is its own."""
-    if isinstance(owner, (type, type(sys))):
+    if isinstance(owner, (type, type(sys))) or type(real) is type(type.__dict__):
         return {name: value for name, value in real.items()
                 if not (isinstance(name, str) and (name in FORBIDDEN or name in REWRITTEN))
                 and not isinstance(value, type(sys))}
@@ -243,6 +269,8 @@ def tame(owner, name, real):
         return tame_format(real)
     if name == "__dict__":
         return tame_namespace(owner, real)
+    if name == "obj":
+        return tame_object(owner, real)
     if name in REWRITTEN and type(real) in NATIVE:
         return tame_lookup(real)
     return real
@@ -291,6 +319,9 @@ class Stream:
                  "encoding", "errors")
 
     def __init__(self, name):
+        if type(name) is not str or name not in ("stdin", "stdout", "stderr"):
+            raise ValueError("there is no such stream")
+
         def method(which):
             return lambda *args: getattr(getattr(sys, name), which)(*args)
         for which in ("write", "read", "readline", "readlines", "writelines", "flush", "isatty"):
@@ -352,7 +383,41 @@ def make_redirect(name):
     return Redirect
 
 
-INSTEAD = {("io", "open"): files.open, ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
+class cached_property:
+    """functools' looks for any name in the namespace of anything."""
+
+    def __init__(self, func):
+        self.func, self.attrname, self.__doc__ = func, None, func.__doc__
+
+    def __set_name__(self, owner, name):
+        if self.attrname is None:
+            self.attrname = name
+        elif name != self.attrname:
+            raise TypeError("Cannot assign the same cached_property to two different names (%r and %r)."
+                            % (self.attrname, name))
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        if self.attrname is None:
+            raise TypeError("Cannot use cached_property instance without calling __set_name__ on it.")
+        kept = lookups["getattr"](instance, "__dict__", None)
+        if type(kept) is not dict:
+            raise TypeError("No '__dict__' attribute on %r instance to cache %r property."
+                            % (type(instance).__name__, self.attrname))
+        if self.attrname not in kept:
+            kept[self.attrname] = self.func(instance)
+        return kept[self.attrname]
+
+    __class_getitem__ = classmethod(type(list[int]))
+
+
+def typing_getattr(owner, name, *default):
+    """typing's, which has its own use for the names of a function: it evaluates text there, with ours."""
+    return (getattr if name == "__globals__" else lookups["getattr"])(owner, name, *default)
+
+
+INSTEAD = {("functools", "cached_property"): cached_property, ("io", "open"): files.open, ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
            ("contextlib", "redirect_stdout"): make_redirect("stdout"),
            ("contextlib", "redirect_stderr"): make_redirect("stderr")}
 
@@ -474,7 +539,7 @@ class Modules:
     def tame_library(self):
         """What these evaluate is made of the program's text."""
         typing = sys.modules.get("typing") or shelved("typing") or hook.bring("typing")
-        typing.eval = texts.library_eval
+        typing.eval, typing.getattr = texts.library_eval, typing_getattr
         if "dataclasses" in sys.modules:
             sys.modules["dataclasses"].exec = texts.library_exec
 

@@ -40,12 +40,24 @@ def call(node, method, *args):
                      args=args, keywords=[], **place)
 
 
+def all_names(node):
+    """`from a import *` asks whatever the importer gave for whatever it says it has. The statement stays
+    where it is never reached: it is wrong in a function."""
+    place = place_of(node)
+    fetch = _ast.Expr(value=call(node, "fetch", node.module or "", node.level or 0), **place)
+    made = _ast.If(test=_ast.Constant(value=0, **place), body=[node], orelse=[fetch], **place)
+    made.is_ours = True  # there is nothing to rewrite in it
+    return made
+
+
 def checked_import(node):
     """`from a import b` asks sys.modules for what an importer did not give, and an importer can be the
     program's own: so it is b = pick("a", "b")."""
     if type(node) is _ast.ImportFrom:
-        if node.module == "__future__" or node.names[0].name == "*":
+        if node.module == "__future__":
             return [node]
+        if node.names[0].name == "*":
+            return [all_names(node)]
         found = [(alias.asname or alias.name, (node.module or "", alias.name, node.level or 0))
                  for alias in node.names]
     elif any(alias.asname and "." in alias.name for alias in node.names):
@@ -150,7 +162,7 @@ def rewrite(tree, names, earlier=()):
                 stack.append(value)
             elif type(value) is list:
                 value[:] = [item for some in value for item in rewritten_items(some, names, classes)]
-                stack.extend(item for item in value if isinstance(item, _ast.AST))
+                stack.extend(item for item in value if isinstance(item, _ast.AST) and not hasattr(item, "is_ours"))
     return tree
 
 
@@ -198,6 +210,18 @@ class Looker:
         if name is None:
             return state.modules.module(module)
         return lookups["getattr"](state.modules.import_(module, None, None, (name,), level), name)
+
+    @staticmethod
+    def fetch(module, level):
+        """What `from module import *` does."""
+        found = state.modules.import_(module, None, None, ("*",), level)
+        names = getattr(found, "__all__", None)
+        if type(names) not in (list, tuple):
+            names = [name for name in dict(vars(found)) if type(name) is str and name[:1] != "_"]
+        values = {name: lookups["getattr"](found, name) for name in names if type(name) is str}
+        space = ground.program_frame().f_locals
+        for name, value in values.items():
+            space[name] = value
 
     @staticmethod
     def refuse(name):

@@ -456,6 +456,18 @@ import typing\\nr = typing.get_args(typing.List["__import__('os').getpid()"])[0]
 """),
     # ---- names that are looked up by somebody else
     "looked up by others": ("whole", """
+import typing\\nx = (i for i in [1])\\na = typing.List[int]\\na.__origin__ = x\\nprint('ESCAPED', a.__getattr__('gi_' + 'frame'))
+import typing\\ndef f(): pass\\na = typing.List[int]\\na.__origin__ = '{0.__co' + 'de__}'\\nprint('ESCAPED', a.__getattr__('for' + 'mat')(f))
+import collections\\ndef f(): pass\\nprint('ESCAPED', collections.UserString('{0.__co' + 'de__}').format(f))
+import collections\\ndef f(): pass\\nclass U(collections.UserString): pass\\nm = U.format\\nprint('ESCAPED', m(U('{0.__co' + 'de__}'), f))
+import collections\\ndef f(): pass\\nprint('ESCAPED', getattr(collections.UserString('{x.__co' + 'de__}'), 'format' + '_map')({'x': f}))
+import functools, json\\ndef f(): pass\\nc = functools.cached_property(lambda t: 1 / 0)\\nc.attrname = '__glo' + 'bals__'\\nprint('ESCAPED', c.__get__(type(f)).__get__(json.dumps)['codecs'])
+import copy, json\\ndef f(): pass\\nclass X:\\n    def __reduce_ex__(s, v): return (lambda: type(f), (), {'a': 1})\\ntry:\\n    copy.copy(X())\\nexcept AttributeError as e:\\n    print('ESCAPED', e.obj['__glo' + 'bals__'].__get__(json.dumps)['codecs'])
+import copy, json\\ndef f(): pass\\nclass X:\\n    def __reduce_ex__(s, v): return (lambda: type(f), (), {'a': 1})\\ntry:\\n    copy.copy(X())\\nexcept AttributeError as e:\\n    match e:\\n        case AttributeError(obj=o): print('ESCAPED', o['__glo' + 'bals__'])
+import copy, json\\ndef f(): pass\\nclass X:\\n    def __reduce_ex__(s, v): return (lambda: type(f), (), {'a': 1})\\ntry:\\n    copy.copy(X())\\nexcept AttributeError as e:\\n    print('ESCAPED', getattr(e, 'o' + 'bj')['__glo' + 'bals__'])
+import json\\njson.dumps.__all__ = ['__glo' + 'bals__']\\nd = {'__builtins__': {'__import__': lambda *a: json.dumps}}\\nexec('from math import *', d)\\nprint('ESCAPED', d['__glo' + 'bals__']['codecs'])
+import json\\njson.dumps.__all__ = ['__glo' + 'bals__']\\nb = globals()['__buil' + 'tins__']\\nb = b if isinstance(b, dict) else b.__dict__\\nb['__import__'] = lambda *a: json.dumps\\nfrom math import *\\nprint('ESCAPED', globals()['__glo' + 'bals__']['codecs'])
+import pprint, dataclasses\\ndef f(): pass\\n@dataclasses.dataclass\\nclass S(str):\\n    a: int = 1\\n    def __new__(cls, t): return str.__new__(cls, t)\\n    def __init__(self, t): pass\\nS.__dataclass_fields__['a'].name = 'for' + 'mat'\\nclass P(pprint.PrettyPrinter):\\n    def format(self, o, c, m, l):\\n        if not isinstance(o, str): print('ESCAPED', o(f))\\n        return super().format(o, c, m, l)\\nP(width=1).pprint(S('{0.__co' + 'de__}'))
 import functools\\nclass W: pass\\nw = W()\\nfunctools.update_wrapper(w, functools.wraps, assigned=['__glo' + 'bals__'], updated=[])\\nprint('ESCAPED', vars(w)['__glo' + 'bals__'])
 import functools\\nclass W: pass\\nw = functools.wraps(functools.wraps, ['__co' + 'de__'], [])(W())\\nprint('ESCAPED', vars(w)['__co' + 'de__'])
 import dataclasses\\nclass M(type): pass\\nclass MM(type): pass\\nf = dataclasses.field()\\nf.name = '__sub' + 'classes__'\\nf._field_type = dataclasses._FIELD\\nMM.__dataclass_fields__ = {'x': f}\\nclass K(type, metaclass=MM): pass\\nprint('ESCAPED', dataclasses.asdict(K)[f.name](object)[0])
@@ -479,6 +491,8 @@ import copy\\nclass X:\\n    def __reduce_ex__(s, v): return (eval, ("print('ESC
 """),
     # ---- the guard's own functions: there is nothing of the kind without it
     "the guard's functions": ("whole", """
+import sys\\ntry:\\n    type(sys.stdout)('nothing')\\nexcept AttributeError as e:\\n    print('ESCAPED', e.obj.modules)\\nraise SystemExit(1)
+import sys\\ntry:\\n    type(sys.stdout)('modules')\\nexcept AttributeError as e:\\n    print('ESCAPED', e.obj['os'])\\nraise SystemExit(1)
 print('ESCAPED', getattr.__globals__)
 print('ESCAPED', getattr.__closure__)
 print('ESCAPED', getattr(getattr, '__clo' + 'sure__')[0])
