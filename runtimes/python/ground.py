@@ -10,7 +10,7 @@ guard = load("guard")
 FORBIDDEN = guard.TRAVERSAL | guard.FRAMES | guard.GADGETS
 # Names that are looked up by ours, wherever the program writes them.
 REWRITTEN = frozenset(("format", "format_map", "__dict__", "__getattribute__", "__setattr__",
-                       "__delattr__", "obj"))
+                       "__delattr__", "__getstate__", "obj"))
 # With these a program has names that it may change, of a module or of text that runs.
 REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "compile"))
 TOLD_MAX = 16

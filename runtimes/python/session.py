@@ -461,7 +461,7 @@ def compile_strictly(source, name):
         raise Refused
     session.strict.state.told = 0
     names = session.guard.turns.names
-    body = session.strict.rewrite(tree, names, earlier.classes if earlier else ()).body
+    body = session.strict.rewrite(tree, names, earlier.classes if earlier else (), session.flags).body
     return compile_body(body, source, name)
 
 

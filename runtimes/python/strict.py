@@ -238,6 +238,19 @@ def tame_object(owner, real):
     return real
 
 
+def tame_state(real):
+    """That of a class or module is its namespace as it is."""
+    if type(real) not in NATIVE:
+        return real
+
+    def __getstate__(*args):
+        for item in (*args[:1], builtins.getattr(real, "__self__", None)):
+            if isinstance(item, (type, type(sys))):
+                raise blocked("attribute", "__getstate__", AttributeError)
+        return real(*args)
+    return __getstate__
+
+
 def tame_namespace(owner, real):
     """That of a class or module without what leads on; that of an object is its own."""
     if isinstance(owner, (type, type(sys))) or type(real) is type(type.__dict__):
@@ -271,6 +284,8 @@ def tame(owner, name, real):
         return tame_namespace(owner, real)
     if name == "obj":
         return tame_object(owner, real)
+    if name == "__getstate__":
+        return tame_state(real)
     if name in REWRITTEN and type(real) in NATIVE:
         return tame_lookup(real)
     return real
@@ -417,7 +432,35 @@ def typing_getattr(owner, name, *default):
     return (getattr if name == "__globals__" else lookups["getattr"])(owner, name, *default)
 
 
-INSTEAD = {("functools", "cached_property"): cached_property, ("io", "open"): files.open, ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
+def names_of(thing):
+    """Where the words of an annotation are looked up: in names that are no module's."""
+    while hasattr(thing, "__wrapped__"):
+        thing = thing.__wrapped__
+    names = getattr(thing, "__globals__", None)
+    return names if type(names) is dict and "__spec__" not in names else state.names
+
+
+def get_type_hints(obj, globalns=None, localns=None, include_extras=False):
+    """typing's hands the names of any module to whatever calls itself a reference."""
+    typing = sys.modules["typing"]
+    return typing.own_type_hints(obj, names_of(obj) if globalns is None else globalns, localns,
+                                 include_extras)
+
+
+def compose_mro(cls, types):
+    """functools compares all subclasses of a class with the ancestors of another, as that one tells
+    them: it must not be the program who tells."""
+    real_mro, real_dict = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
+    for kind in real_mro(type(cls)):
+        if kind is type or kind is object:
+            continue
+        if not {"__mro__", "__getattribute__"}.isdisjoint(real_dict(kind)):
+            raise blocked("attribute", "__mro__", AttributeError)
+    return sys.modules["functools"].own_compose_mro(cls, types)
+
+
+INSTEAD = {("typing", "get_type_hints"): get_type_hints,
+           ("functools", "cached_property"): cached_property, ("io", "open"): files.open, ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
            ("contextlib", "redirect_stdout"): make_redirect("stdout"),
            ("contextlib", "redirect_stderr"): make_redirect("stderr")}
 
@@ -540,6 +583,11 @@ class Modules:
         """What these evaluate is made of the program's text."""
         typing = sys.modules.get("typing") or shelved("typing") or hook.bring("typing")
         typing.eval, typing.getattr = texts.library_eval, typing_getattr
+        if typing.get_type_hints is not get_type_hints:
+            typing.own_type_hints, typing.get_type_hints = typing.get_type_hints, get_type_hints
+        functools = sys.modules.get("functools")
+        if functools is not None and functools._compose_mro is not compose_mro:
+            functools.own_compose_mro, functools._compose_mro = functools._compose_mro, compose_mro
         if "dataclasses" in sys.modules:
             sys.modules["dataclasses"].exec = texts.library_exec
 

@@ -119,7 +119,7 @@ def judged(source, name, mode, flags, optimize=-1):
             error.name = item["module"]
             raise error
         raise ground.blocked(item["rule"], item["reason"], PermissionError)
-    code = own_compile(tree.rewrite(parsed, names), name, mode, flags, True, optimize)
+    code = own_compile(tree.rewrite(parsed, names, (), flags), name, mode, flags, True, optimize)
     return tree.bound(code, is_marked=True)
 
 
@@ -222,6 +222,8 @@ def run_for_library(call, code, globals, locals):
     library was told to look things up."""
     if type(code) is str:
         code = own_compile(code, "<annotation>", call.__name__, 0, True)
+    if type(code) is not type(load.__code__):
+        raise TypeError("this is no code")
     check_code(code)
     return run(call, tree.bound(code, is_marked=True), space(globals), locals)
 

@@ -7,6 +7,7 @@ constant stands for it in the tree, and the code gets the object itself.
 
 `load`, `send`, `flush` and `is_heard` come from core.py.
 """
+import __future__
 import _ast
 import os
 import sys
@@ -21,6 +22,8 @@ LOOKER = "hotcell: " + os.urandom(16).hex()  # nor this: stands for an object of
 REFUSED_PATTERN = "pattern "
 PATTERN_KINDS = frozenset(getattr(_ast, name, None)
                           for name in ("MatchValue", "MatchMapping", "MatchClass"))
+TEXTS = ("annotation", "returns")
+POSTPONED = __future__.annotations.compiler_flag
 HEAP_TYPE = 1 << 9  # of a class's flags: made while the interpreter runs
 
 
@@ -147,14 +150,24 @@ def rewritten(node, names, classes):
     return node
 
 
-def rewrite(tree, names, earlier=()):
+def is_postponed(tree):
+    """Whether annotations become texts: those must not tell what stands for ours."""
+    return any(type(node) is _ast.ImportFrom and node.module == "__future__" and
+               any(alias.name == "annotations" for alias in node.names)
+               for node in (tree.body if type(tree.body) is list else ()))
+
+
+def rewrite(tree, names, earlier=(), flags=0):
     """The tree, with the lookups that need it going through ours. `names`: what analysing it has
-    found."""
+    found; `flags`: what it will be compiled with."""
     classes = rules.classes_of(tree, earlier) if hasattr(_ast, "MatchClass") else None
+    left_out = TEXTS if flags & POSTPONED or is_postponed(tree) else ()
     stack = [tree]
     while stack:
         node = stack.pop()
         for name in node._fields:
+            if name in left_out:
+                continue
             value = getattr(node, name, None)
             if isinstance(value, _ast.AST):
                 value = rewritten(value, names, classes)

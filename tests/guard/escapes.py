@@ -456,6 +456,11 @@ import typing\\nr = typing.get_args(typing.List["__import__('os').getpid()"])[0]
 """),
     # ---- names that are looked up by somebody else
     "looked up by others": ("whole", """
+import typing, functools, json\\nclass F(typing.ForwardRef, _root=True):\\n    def __init__(self): pass\\n    def _evaluate(self, *names):\\n        for d in names:\\n            if 'getpid' in d or 'codecs' in d: print('ESCAPED', d['__name__'])\\n        return int\\nclass A:\\n    __module__ = 'os'\\n    a: F()\\ntyping.get_type_hints(A)\\nraise SystemExit(1)
+import typing, functools, json\\nclass F(typing.ForwardRef, _root=True):\\n    def __init__(self): pass\\n    def _evaluate(self, *names):\\n        for d in names:\\n            if 'getpid' in d or 'codecs' in d: print('ESCAPED', d['__name__'])\\n        return int\\n@functools.singledispatch\\ndef f(x): pass\\n@functools.wraps(json.dumps)\\ndef g(x): pass\\ng.__annotations__ = {'x': F()}\\nf.register(g)\\nraise SystemExit(1)
+import functools\\nclass T: pass\\nt = hash(T)\\nclass M(type):\\n    __mro__ = property(lambda c: (K(),))\\nclass K:\\n    def __hash__(self): return t\\n    def __eq__(self, o): print('ESCAPED', o)\\nclass X(metaclass=M): pass\\n@functools.singledispatch\\ndef f(x): pass\\nf.register(object)(lambda x: 0)\\nf(X())\\nraise SystemExit(1)
+import json\\ndef f(): pass\\nd = object.__getstate__(type(f))\\nprint('ESCAPED', d['__glo' + 'bals__'].__get__(json.dumps)['codecs'])
+import json\\ndef f(): pass\\nd = getattr(object, '__get' + 'state__')(type(f))\\nprint('ESCAPED', d['__glo' + 'bals__'].__get__(json.dumps)['codecs'])
 import typing\\nx = (i for i in [1])\\na = typing.List[int]\\na.__origin__ = x\\nprint('ESCAPED', a.__getattr__('gi_' + 'frame'))
 import typing\\ndef f(): pass\\na = typing.List[int]\\na.__origin__ = '{0.__co' + 'de__}'\\nprint('ESCAPED', a.__getattr__('for' + 'mat')(f))
 import collections\\ndef f(): pass\\nprint('ESCAPED', collections.UserString('{0.__co' + 'de__}').format(f))
@@ -491,6 +496,9 @@ import copy\\nclass X:\\n    def __reduce_ex__(s, v): return (eval, ("print('ESC
 """),
     # ---- the guard's own functions: there is nothing of the kind without it
     "the guard's functions": ("whole", """
+from __future__ import annotations\\ndef f(a: [].format, b: x._y) -> z.__dict__: pass\\nprint('ESCAPED', [t for t in f.__annotations__.values() if 'hotcell' in t][0])
+exec("from __future__ import annotations¶def f(a: x._y): pass¶v: x._y = 1")\\nprint('ESCAPED', [t for t in (*f.__annotations__.values(), *globals()['__annotations__'].values()) if 'hotcell' in t][0])
+import typing, json\\nclass Fake:\\n    co_names = co_consts = ()\\n    co_code = b''\\n    def replace(s, **k): return "json.dumps.__globals__['codecs']"\\nclass F(typing.ForwardRef, _root=True):\\n    __forward_code__ = Fake()\\n    __forward_evaluated__ = __forward_is_class__ = False\\n    __forward_module__ = None\\n    __forward_is_argument__ = True\\n    __forward_arg__ = 'x'\\n    def __init__(self): pass\\nclass A:\\n    a: F()\\nprint('ESCAPED', typing.get_type_hints(A, {'json': json}))
 import sys\\ntry:\\n    type(sys.stdout)('nothing')\\nexcept AttributeError as e:\\n    print('ESCAPED', e.obj.modules)\\nraise SystemExit(1)
 import sys\\ntry:\\n    type(sys.stdout)('modules')\\nexcept AttributeError as e:\\n    print('ESCAPED', e.obj['os'])\\nraise SystemExit(1)
 print('ESCAPED', getattr.__globals__)
