@@ -14,6 +14,7 @@ import io
 import os
 import stat
 import sys
+from _io import _RawIOBase as RawBase
 from _operator import index
 
 ground = load("ground")
@@ -189,7 +190,7 @@ def inner(raw):
 
 
 def make_raw(file):
-    made = io.RawIOBase.__new__(Raw)
+    made = RawBase.__new__(Raw)  # nobody can change that one
     slot.__set__(made, file)
     return made
 

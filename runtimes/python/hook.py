@@ -24,9 +24,9 @@ REFUSED = (
 REFUSED_DIRECTLY = ("exec", "compile", "object.__getattr__", "object.__setattr__",
                     "object.__delattr__", "sys._getframe")
 LOOKING_EVENTS = ("sys._getframe", "object.__getattr__")  # what finding out who it was brings
-OURS = ("hotcell", "importlib._bootstrap", "importlib._bootstrap_external")
+IMPORTERS = ("importlib._bootstrap", "importlib._bootstrap_external")
 # Who reads the library's files in the name of a program: lines for a trace, time zones.
-READERS = frozenset(("linecache", "tokenize", "zoneinfo", "zoneinfo._common", "zoneinfo._tzpath",
+READERS = frozenset((*IMPORTERS, "linecache", "tokenize", "zoneinfo", "zoneinfo._common", "zoneinfo._tzpath",
                      "zoneinfo._zoneinfo", "importlib.resources", "importlib.resources._legacy",
                      "importlib.resources.abc", "importlib.readers", "pathlib"))
 
@@ -42,7 +42,7 @@ def bring(name, real_import=__import__):
 
 
 def is_ours(name):
-    return isinstance(name, str) and (name in OURS or name.startswith("hotcell."))
+    return isinstance(name, str) and (name == "hotcell" or name.startswith("hotcell."))
 
 
 def asker(frame):
@@ -94,16 +94,27 @@ def may_read(args, who, name):
 
 
 def is_let(event, args):
+    """None: no, and nobody need hear of it."""
     who, name = who_asks()
-    if event == "open" and name in OURS and args and files.was_written(args[0]):
+    if event == "open" and name in IMPORTERS and args and files.was_written(args[0]):
         return False  # a module that the program made
     if who in ("ours", "granted", "loading"):
         return True
     if event in REFUSED_DIRECTLY:
         return who != "program"
-    if event == "open":
-        return may_read(args, who, name)
-    return who == "nobody"
+    if event == "open" and may_read(args, who, name):
+        return True
+    if name in IMPORTERS:
+        return may_import(event, args)
+    return who == "nobody" and event != "open"
+
+
+def may_import(event, args):
+    """What the interpreter does for a module that the library asks for late: it looks where modules
+    are, and makes code of what it read. It may try to keep that."""
+    if event == "os.listdir" and args and type(args[0]) is str:
+        return args[0] in sys.path or args[0].startswith(files.LIBRARY) or None
+    return event.startswith("marshal.") or None
 
 
 def hook(event, args):
@@ -113,8 +124,13 @@ def hook(event, args):
         return
     if event != "open" and not event.startswith(REFUSED) and event not in REFUSED_DIRECTLY:
         return
-    if looking.is_so and event in LOOKING_EVENTS or is_let(event, args):
+    if looking.is_so and event in LOOKING_EVENTS:
         return
+    is_so = is_let(event, args)
+    if is_so:
+        return
+    if is_so is None:
+        raise PermissionError("Security policy blocked operation: %s" % event)
     if event == "object.__getattr__" and len(args) > 1:
         event = args[1]
     raise blocked("operation", event, PermissionError)
@@ -134,6 +150,6 @@ class Beside:
     def is_asked(self):
         """Whether it is a granted module that imports."""
         frame = sys._getframe(2)
-        while frame is not None and dict.get(frame.f_globals, "__name__") in OURS:
+        while frame is not None and dict.get(frame.f_globals, "__name__") in IMPORTERS:
             frame = frame.f_back
         return asker(frame)[0] == "granted"

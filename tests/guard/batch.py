@@ -113,7 +113,7 @@ def one(source):
         held, _ = rules.analyse(tree, True, {}, names)
     except (RecursionError, MemoryError):
         return None
-    if brief is not None:
+    if brief is not None and not code.co_flags & FUTURE_ANNOTATIONS:
         wanted = {key_of(item) for item in whole if item["severity"] != "info"}
         found = {key_of(item) for item in brief}
         dropped = {key for key in wanted - found if key[1] not in compiled_lines(code)}
