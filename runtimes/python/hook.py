@@ -25,8 +25,9 @@ REFUSED_DIRECTLY = ("exec", "compile", "object.__getattr__", "object.__setattr__
                     "object.__delattr__", "sys._getframe")
 LOOKING_EVENTS = ("sys._getframe", "object.__getattr__")  # what finding out who it was brings
 IMPORTERS = ("importlib._bootstrap", "importlib._bootstrap_external")
-# Who reads the library's files in the name of a program: lines for a trace, time zones.
-READERS = frozenset((*IMPORTERS, "linecache", "tokenize", "zoneinfo", "zoneinfo._common", "zoneinfo._tzpath",
+TRACERS = ("linecache", "tokenize")  # lines for a trace
+# Who else reads the library's files in the name of a program: modules, time zones.
+READERS = frozenset((*IMPORTERS, "zoneinfo", "zoneinfo._common", "zoneinfo._tzpath",
                      "zoneinfo._zoneinfo", "importlib.resources", "importlib.resources._legacy",
                      "importlib.resources.abc", "importlib.readers", "pathlib"))
 
@@ -90,7 +91,9 @@ def may_read(args, who, name):
     real = os.path.realpath(file)
     if who == "program":
         return real.startswith(files.ZONES)
-    return (who == "nobody" or name in READERS) and real.startswith(files.LIBRARY)
+    if who == "nobody" or name in TRACERS:
+        return files.may_open(real, False)
+    return name in READERS and real.startswith(files.LIBRARY)
 
 
 def is_let(event, args):

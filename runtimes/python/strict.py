@@ -559,6 +559,7 @@ class Modules:
             if name == "sys":
                 plain.update({key: Stream(key) for key in ("stdin", "stdout", "stderr")})
                 plain["argv"] = list(sys.argv)
+                plain["implementation"] = type(sys.implementation)(**vars(sys.implementation))
             fill(facade, name, real, plain, self.inner_facades(name, real, inner))
         return facade
 
