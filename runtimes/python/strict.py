@@ -695,6 +695,7 @@ def make_plain_builtins():
     made.update(lookups)
     made.update({name: getattr(texts, name) for name in REACHING - {"vars"}})
     made["open"], made[tree.PATTERNS] = files.open, tree.Patterns()
+    made["display"] = load.__globals__["display"]  # an interpreter of its own gets it later
     return made
 
 

@@ -53,6 +53,10 @@ with open(Path("", "tmp", "p.txt"), "w") as file:
     file.write("p")
 print(open(b"/tmp/p.txt").read(), open("/tmp/../tmp/./p.txt").read(), open(Path("", "tmp", "p.txt")).name)
 """, "p p /tmp/p.txt\n"),
+    ("what is displayed", """
+display("text", [1, 2])
+print("shown")
+""", "shown\n"),
     ("json and a digest of a file", """
 import hashlib, json
 with open("data.json", "w") as file:
