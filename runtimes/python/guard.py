@@ -187,6 +187,22 @@ def rehearse():
     load("rules").analyse(tree, True, policy, names)
     strict.bound(compile(strict.rewrite(tree, names), "<rehearsal>", "exec", 0, True))
     strict.rehearse()
+    fill_gaps()
+
+
+GAP_BYTES = 64 << 10  # of each size: more than a rehearsal leaves free
+gaps = []
+
+
+def fill_gaps():
+    """What was freed lies scattered among what stays. A guest that got its memory there would have to
+    copy all of those pages: so they are filled, and it gets pages of its own."""
+    import gc
+    gc.collect()
+    overhead = bytes.__basicsize__
+    for size in range(48, 513, 16):  # what the interpreter's own allocator serves
+        gaps.append([bytes(size - overhead) for _ in range(GAP_BYTES // size)])
+    gaps.append([float(number) for number in range(GAP_BYTES // 32)])
 
 
 def refuse_unseen():
