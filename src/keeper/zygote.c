@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@
 #include "zygote/zygote.h"
 
 #define PROGRAM_NAME "hotcell-zygote"
+
+enum { DEATH_WAIT_MS = 2000 };
 
 /* posix_spawn shares our memory until the new program starts: no copy of a large parent. */
 static int spawn(const char *path, char *const argv[], char *const env[], int sock, pid_t *ret_pid,
@@ -199,6 +203,12 @@ int zygote_take_init(struct zygote *zygote, struct newborn *newborn, struct err 
 
 void newborn_done(struct newborn *newborn)
 {
+	struct pollfd death = { .fd = newborn->pidfd, .events = POLLIN };
+	if (newborn->pidfd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, newborn->pidfd, SIGKILL, NULL, 0);
+		while (poll(&death, 1, DEATH_WAIT_MS) < 0 && errno == EINTR)
+			;
+	}
 	own_close(&newborn->sock);
 	own_close(&newborn->pidfd);
 	own_close(&newborn->network_fd);

@@ -51,6 +51,8 @@ struct newborn {
 int zygote_ask_init(struct zygote *zygote, struct newborn *newborn, int network_fd, int cgroup_fd,
 	struct err *err);
 int zygote_take_init(struct zygote *zygote, struct newborn *newborn, struct err *err);
+
+/* Ends one that nobody took, and waits for it. */
 void newborn_done(struct newborn *newborn);
 
 /* Starts an interpreter that becomes a zygote by itself (its first argument sees to that), and has
