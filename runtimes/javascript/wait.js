@@ -175,8 +175,8 @@ function wait(program, channel, execute, load) {
 	const arm = redirect(stage, execute);
 	const [, , name] = process.argv;
 	watchEnd(stage);
-	const enter = (part) => {
-		stage.now = { ...part, send: channel.send, done };
+	const enter = ({ program: own, readSync }) => {
+		stage.now = { program: own, readSync, send: channel.send, done };
 	};
 	channel.mute(true);
 	load('rehearse').rehearse(load, { arm, enter, foresee, tell: channel.send });
