@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 
+from leftovers import descriptors
 from served import Served
 from suite import (HUNG_AFTER, Failure, check, claim, descendants, equal, is_sanitized, nothing_left,
                    parse_result, read, wait_until)
@@ -37,7 +38,7 @@ def weigh(served):
     return {"daemon": memory_kb(daemon), "keeper": memory_kb(others[-1]),
             "workers": max([memory_kb(pid) for pid in others[:-1]] or [0]),
             "descriptors": len(os.listdir(f"/proc/{daemon}/fd")),
-            "keeper's descriptors": len(os.listdir(f"/proc/{others[-1]}/fd"))}
+            "keeper's descriptors": descriptors(others[-1])}
 
 
 def name_of(pid):
