@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -94,6 +95,12 @@ int io_open_in_root(int root_fd, const char *path, uint64_t flags)
 	for (int try = 0; try < OPEN_TRIES && fd < 0 && errno == EAGAIN; try++)
 		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	return fd;
+}
+
+bool io_has_room(int fd, size_t more)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd + more < limit.rlim_cur / 8;
 }
 
 int io_send(int sock, const void *data, size_t len, const int *fds, size_t fd_count)

@@ -460,6 +460,8 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
 	if (r == 0 && cell->walls.form == FORM_GUEST)
 		r = invite_guest(cell, fds, entry_count, err);
+	if (cell->has_group)
+		cgroup_all_in(&cell->group);
 	return r;
 }
 

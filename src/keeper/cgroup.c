@@ -183,6 +183,13 @@ int cgroup_entry_fds(
 	return 0;
 }
 
+void cgroup_all_in(struct cgroup *group)
+{
+	for (size_t i = 0; i < COUNT_OF(group->entry_fds); i++)
+		if (group->entry_fds[i] >= 0 && !io_has_room(group->entry_fds[i], 0))
+			own_close(&group->entry_fds[i]);
+}
+
 /* A number alone, or the one after `key` in lines of "key number". */
 static int64_t find_number(const char *text, const char *key)
 {

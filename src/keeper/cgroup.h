@@ -75,9 +75,11 @@ void cgroup_init(struct cgroup *group, const struct cgroup_site *site);
 int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, struct err *err);
 int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struct err *err);
 
-/* The descriptors a cell needs to get in: see enum cell_fd. They are borrowed. */
+/* The descriptors a cell needs to get in: see enum cell_fd. They are borrowed, until it is said
+ * that all are in: then they are kept for another cell where there is room for it. */
 int cgroup_entry_fds(
 	struct cgroup *group, int fds[CGROUP_FDS_MAX], size_t *ret_count, struct err *err);
+void cgroup_all_in(struct cgroup *group);
 
 /* Opens what will be read: who does so while nobody waits spares 3 µs for each later. */
 void cgroup_open_gauges(struct cgroup *group);

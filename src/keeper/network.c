@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -233,14 +232,6 @@ static bool is_as_it_was(const struct networks *networks, const struct network *
 	return true;
 }
 
-/* Half of what we may have open is left to cells. */
-static bool has_room(int fd)
-{
-	struct rlimit limit;
-	return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	       (rlim_t)fd + NETWORK_FILES < limit.rlim_cur / 2;
-}
-
 static bool is_alive(int pidfd)
 {
 	struct pollfd death = { .fd = pidfd, .events = POLLIN };
@@ -253,7 +244,7 @@ struct network *networks_watch(struct networks *networks, int network_fd, pid_t 
 	auto_fd int fd = network_fd;
 	bool is_hopeless = networks->changed_in_row >= NETWORKS_CHANGED;
 	if (fd < 0 || !networks->is_allowed || is_hopeless || networks->count >= NETWORKS_MAX ||
-		!has_room(fd))
+		!io_has_room(fd, NETWORK_FILES))
 		return NULL;
 	(void)snprintf(path, sizeof(path), "/proc/%d/net", (int)pid);
 	auto_fd int dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
