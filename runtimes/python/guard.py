@@ -197,8 +197,7 @@ gaps = []
 def fill_gaps():
     """What was freed lies scattered among what stays. A guest that got its memory there would have to
     copy all of those pages: so they are filled, and it gets pages of its own."""
-    import gc
-    gc.collect()
+    quietly(__import__, "gc").collect()
     overhead = bytes.__basicsize__
     for size in range(48, 513, 16):  # what the interpreter's own allocator serves
         gaps.append([bytes(size - overhead) for _ in range(GAP_BYTES // size)])
