@@ -14,7 +14,7 @@ VERSIONS = {
     "bwrap": ("bwrap", "--version"),
     "runc": ("runc", "--version"),
     "runsc": ("runsc", "--version"),
-    "docker": ("docker", "version", "--format", "{{.Server.Version}}"),
+    "docker": ("docker", "version", "--format", "Docker {{.Server.Version}}"),
 }
 
 
