@@ -87,23 +87,17 @@ def is_plain(code):
     block, allow = guard.policy.get("block", ()), guard.policy.get("allow", ())
     if any("." in name for name in block):
         return False  # `from a import b` may mean a.b
-    codes, words, privates, has_lookup = [code], [], set(), False
-    is_reaching = has_from = False
+    codes, words, names, variables, has_from = [code], [], set(), set(), False
     for code in codes:
-        names = code.co_names
-        if not TELLING.isdisjoint(names) or not HOLDERS.isdisjoint(
-                code.co_varnames + code.co_cellvars):
-            return False
+        names.update(code.co_names)
+        variables.update(code.co_varnames, code.co_cellvars)
         instructions = code.co_code[::2]
-        if MATCH_CLASS in instructions or IMPORT_NAME in instructions and not imports_plainly(
-                code, instructions, allow, block):
+        if MATCH_CLASS in instructions:
             return False
-        has_from = has_from or IMPORT_FROM in instructions
-        is_reaching = is_reaching or not REACHING.isdisjoint(names)
-        if not BARE.isdisjoint(names) and not BARE.isdisjoint(loaded(code, instructions)):
-            return False
-        has_lookup = has_lookup or not BY_TEXT.isdisjoint(names)
-        privates.update([name for name in names if name[0] == "_" and rules.is_private(name)])
+        if IMPORT_NAME in instructions:
+            if not imports_plainly(code, instructions, allow, block):
+                return False
+            has_from = has_from or IMPORT_FROM in instructions
         for const in code.co_consts:
             kind = type(const)
             if kind is str:
@@ -115,11 +109,16 @@ def is_plain(code):
                 if any(item[:1] == "_" for item in some):
                     return False  # of `from a import _b`, or of a pattern
                 words += some
-    if has_from and is_reaching:
-        return False  # see checked_import() in tree.py
-    if privates and not privates <= stored(codes):
+    if not TELLING.isdisjoint(names) or not HOLDERS.isdisjoint(variables):
         return False
-    return not has_lookup or not any(map(is_telling, words))
+    if has_from and not REACHING.isdisjoint(names):
+        return False  # see checked_import() in tree.py
+    if not BARE.isdisjoint(names) and not all(BARE.isdisjoint(loaded(code)) for code in codes):
+        return False
+    privates = {name for name in names if name[:1] == "_" and rules.is_private(name)}
+    if privates and not stores(codes, privates):
+        return False
+    return BY_TEXT.isdisjoint(names) or not any(map(is_telling, words))
 
 
 def is_telling(text):
@@ -157,25 +156,29 @@ def numbers(code, instructions, instruction):
         at = instructions.find(instruction, at + 1)
 
 
-def loaded(code, instructions):
+def loaded(code):
     """The names that are looked up, where they are no attributes."""
-    names = code.co_names
+    names, instructions = code.co_names, code.co_code[::2]
     if len(names) > 1 << 15:
         return names  # numbers of three bytes
     found = {names[number] for number in numbers(code, instructions, LOAD_NAME)}
     return found | {names[number >> GLOBAL_SHIFT] for number in numbers(code, instructions, LOAD_GLOBAL)}
 
 
-def stored(codes):
-    """The names that the program gives a value."""
-    found = set()
+def stores(codes, wanted):
+    """Whether the program gives each of these names a value."""
+    left = set(wanted)
     for code in codes:
+        if left.isdisjoint(code.co_names) and left.isdisjoint(code.co_varnames):
+            continue
         instructions = code.co_code[::2]
         for instruction in (*STORES, STORE_FAST):
             names = code.co_varnames if instruction == STORE_FAST else code.co_names
-            found.update([names[number] for number in numbers(code, instructions, instruction)
-                          if number < len(names)])
-    return found
+            left.difference_update([names[number] for number in numbers(code, instructions, instruction)
+                                    if number < len(names)])
+        if not left:
+            return True
+    return False
 
 
 # ---- looking up by name --------------------------------------------------------------------------
@@ -459,8 +462,9 @@ def compose_mro(cls, types):
     return sys.modules["functools"].own_compose_mro(cls, types)
 
 
-INSTEAD = {("typing", "get_type_hints"): get_type_hints,
-           ("functools", "cached_property"): cached_property, ("io", "open"): files.open, ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
+INSTEAD = {("typing", "get_type_hints"): get_type_hints, ("io", "open"): files.open,
+           ("functools", "cached_property"): cached_property,
+           ("operator", "attrgetter"): attrgetter, ("operator", "methodcaller"): methodcaller,
            ("contextlib", "redirect_stdout"): make_redirect("stdout"),
            ("contextlib", "redirect_stderr"): make_redirect("stderr")}
 
