@@ -579,6 +579,8 @@ def own_trace(failure):
     trace = failure.__traceback__
     if trace is not None and trace.tb_frame.f_code is start.__code__:
         failure.__traceback__ = trace.tb_next
+    if policy and policy["profile"] == "strict":
+        load("ground").hide(failure)
     return failure
 
 

@@ -14,6 +14,7 @@ REWRITTEN = frozenset(("format", "format_map", "__dict__", "__getattribute__", "
 # With these a program has names that it may change, of a module or of text that runs.
 REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "compile"))
 TOLD_MAX = 16
+PLACE = "/run/hotcell/"  # of the runner's own files
 
 
 class state:
@@ -43,6 +44,17 @@ def hush():
     """Says no more of what is refused: what an earlier turn left behind may still try something, and
     the first word of the next turn is the guard's."""
     state.told = TOLD_MAX
+
+
+def hide(failure):
+    """What stands in the place of a builtin is in no trace, as a builtin is in none."""
+    trace = failure.__traceback__
+    while trace is not None:
+        after = trace.tb_next
+        while after is not None and after.tb_frame.f_code.co_filename.startswith(PLACE):
+            after = after.tb_next
+        trace.tb_next = after
+        trace = after
 
 
 lookups = {}  # getattr() and its sisters, checked

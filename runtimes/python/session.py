@@ -542,6 +542,8 @@ def own_trace(failure):
     while first is not None and first.tb_frame.f_code not in turn.codes:
         first = first.tb_next
     failure.__traceback__ = first or trace
+    if session.strict is not None:
+        session.strict.hide(failure)
     return failure.__traceback__
 
 

@@ -30,7 +30,7 @@ hook = load("hook")
 blocked, lookups, state, program_frame = (ground.blocked, ground.lookups, ground.state,
                                           ground.program_frame)
 FORBIDDEN, REWRITTEN, REACHING = ground.FORBIDDEN, ground.REWRITTEN, ground.REACHING
-rewrite, bound, hush = tree.rewrite, tree.bound, ground.hush
+rewrite, bound, hush, hide = tree.rewrite, tree.bound, ground.hush, ground.hide
 
 BOUND, UNBOUND, UNBOUND_SLOT = type("".format), type(str.format), type(object.__setattr__)
 NATIVE = (BOUND, UNBOUND, UNBOUND_SLOT, type("".__getattribute__))

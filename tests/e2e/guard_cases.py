@@ -193,6 +193,12 @@ def strict_traces(person):
         lacks(result["stderr"], "root:", "stderr")
     result = person.json("--profile", "strict", "-c", "x = 1\n1 / 0").has_status("error", 1)
     contains(result["stderr"], "    1 / 0\n", "its own lines")
+    for code in ("print(open('/etc/passwd').read())", "exec('import os')", "def f():\n    exec('1 / 0')\nf()",
+                 "help(1)", "getattr(int, '_' * 2 + 'subclasses' + '_' * 2)", "eval('1 +')"):
+        for extra in ((), ("--cold",)):
+            result = person.json("--profile", "strict", *extra, "-c", code)
+            contains(result["stderr"], "Traceback", "stderr")
+            lacks(result["stderr"], "/run/hotcell", "stderr, without what stands in the place of a builtin")
 
 
 @claim("what a strict program wrote is no module, not even an allowed one")
