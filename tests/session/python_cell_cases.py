@@ -44,7 +44,8 @@ def from_template(person):
 def processes_told(person):
     with Sessions(person) as sessions:
         sessions.new("a")
-        sessions.exec("a", "import os; os.system('sleep 50 & sleep 0')").is_ok()
+        # its parent leaves when it is what it is to be, and no copy of the shell any more
+        sessions.exec("a", "import os; os.system('sleep 50 & until grep -q sleep /proc/$!/comm; do :; done')").is_ok()
         for point in ("p", "q"):
             notes = sessions.verb("checkpoint", session="a", point=point)["notes"]
             equal(len(notes), 1, f"notes {notes}")
