@@ -252,7 +252,7 @@ class Result(dict):
         return self.has_status("ok", 0)
 
     def has_status(self, status, code=None):
-        equal(self["status"], status, f"status of {short(dict(self))}")
+        equal(self.get("status"), status, f"status of {short(dict(self))}")
         if code is not None:
             equal(self["exit_code"], code, f"exit_code of {short(dict(self))}")
         return self
