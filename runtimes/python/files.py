@@ -20,7 +20,6 @@ from _operator import index
 ground = load("ground")
 
 own_open = io.open
-SLOT = "_" + os.urandom(8).hex()  # a class with a slot of the same name could take the place of ours
 
 
 class state:
@@ -116,7 +115,7 @@ def was_written(name):
 class Raw(io.RawIOBase):
     """A raw file whose descriptor nobody can choose."""
 
-    __slots__ = (SLOT,)
+    __slots__ = (ground.SLOT,)
 
     def __init__(self, *_args, **_kwargs):
         raise refused("a raw file")
@@ -172,18 +171,12 @@ class Raw(io.RawIOBase):
         return "<file name=%r mode=%r>" % (self.name, self.mode)
 
 
-slot = Raw.__dict__[SLOT]
-delattr(Raw, SLOT)
-del Raw.__slots__
+secret = ground.Secret(Raw)
 
 
 def inner(raw):
-    """The real one. What the descriptor says when there is none would tell its name."""
-    file = None
-    try:
-        file = slot.__get__(raw)
-    except (AttributeError, TypeError):
-        pass
+    """The real one."""
+    file = secret.get(raw)
     if file is None:
         raise ValueError("I/O operation on closed file")
     return file
@@ -191,7 +184,7 @@ def inner(raw):
 
 def make_raw(file):
     made = RawBase.__new__(Raw)  # nobody can change that one
-    slot.__set__(made, file)
+    secret.put(made, file)
     return made
 
 

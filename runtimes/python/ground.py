@@ -3,6 +3,7 @@
 
 `load`, `send`, `flush` and `is_heard` come from core.py.
 """
+import os
 import sys
 
 guard = load("guard")
@@ -23,6 +24,28 @@ class state:
     names = None  # of the program's module
     path = None  # of its file
     told = 0  # refusals that were said
+
+
+SLOT = "_" + os.urandom(8).hex()  # a class with a slot of the same name could take the place of ours
+
+
+class Secret:
+    """What is in the slot SLOT of a class's objects, which nobody else can name any more."""
+
+    def __init__(self, kind):
+        self.slot = kind.__dict__[SLOT]
+        delattr(kind, SLOT)
+        del kind.__slots__
+
+    def put(self, made, value):
+        self.slot.__set__(made, value)
+
+    def get(self, made):
+        """None: it has none. The descriptor's own words would tell its name."""
+        try:
+            return self.slot.__get__(made)
+        except (AttributeError, TypeError):
+            return None
 
 
 class Mark:

@@ -7,8 +7,8 @@ lets through what is on its lists, and strict.py holds the program to them while
 
 Most programs of `standard` have nothing to report, and that can be told from the code the compiler
 made: every name it uses is in there. Only when one of them is a reason to look closer is the syntax
-tree walked (rules.py). The same holds for `strict`, with more reasons (strict.py). The verdict is said before anything of the program has run, and so by nobody
-but us.
+tree walked (rules.py). The same holds for `strict`, with more reasons (strict.py). The verdict is said
+before anything of the program has run, and so by nobody but us.
 
 `load`, `send`, `flush`, `is_heard` and `quietly` come from core.py.
 """
@@ -25,8 +25,8 @@ DANGEROUS = {
 }
 # Names that lead from any value to what it was made of, and so out of a jail of Python's own making.
 TRAVERSAL = frozenset((
-    "__subclasses__", "__globals__", "__builtins__", "__code__", "__closure__", "cell_contents", "__self__", "__loader__", "__spec__", "__import__",
-    "__reduce__", "__reduce_ex__"))
+    "__subclasses__", "__globals__", "__builtins__", "__code__", "__closure__", "cell_contents", "__self__",
+    "__loader__", "__spec__", "__import__", "__reduce__", "__reduce_ex__"))
 FRAMES = frozenset((
     "tb_frame", "gi_frame", "gi_code", "gi_yieldfrom", "cr_frame", "cr_code", "cr_await", "cr_origin",
     "ag_frame", "ag_code", "ag_await", "f_back", "f_builtins", "f_code", "f_globals", "f_locals",

@@ -14,7 +14,6 @@ be had, nor taken.
 import __future__
 import _ast
 import builtins
-import os
 from opcode import opmap
 
 guard = load("guard")
@@ -28,7 +27,6 @@ for feature in __future__.all_feature_names:
     FUTURES |= getattr(__future__, feature).compiler_flag
 # How an unfinished text is taken, which says nothing about what it does.
 HARMLESS = FUTURES | 0x200 | 0x1000 | 0x4000
-SLOT = "_" + os.urandom(8).hex()
 own_compile, own_eval, own_exec = builtins.compile, builtins.eval, builtins.exec
 
 
@@ -46,7 +44,7 @@ class runner:
 class Code:
     """What compile() makes of text."""
 
-    __slots__ = (SLOT,)
+    __slots__ = (ground.SLOT,)
 
     def __new__(cls, *_args, **_kwargs):
         raise TypeError("cannot create 'code' instances")
@@ -56,18 +54,12 @@ class Code:
 
 
 Code.__name__ = Code.__qualname__ = "code"
-slot = Code.__dict__[SLOT]
-delattr(Code, SLOT)
-del Code.__slots__
+secret = ground.Secret(Code)
 
 
 def hidden_code(made):
-    """What is in such an object. The descriptor's own words would tell its name."""
-    code = None
-    try:
-        code = slot.__get__(made)
-    except (AttributeError, TypeError):
-        pass
+    """What is in such an object."""
+    code = secret.get(made)
     if code is None:
         raise TypeError("this is not what compile() made")
     return code
@@ -151,7 +143,7 @@ def compile(source, filename, mode, flags=0, dont_inherit=False, optimize=-1, *,
     code = judged(exact(source, "compile"), file_name(filename), mode, flags,
                   int.__index__(optimize))
     made = object.__new__(Code)
-    slot.__set__(made, code)
+    secret.put(made, code)
     return made
 
 

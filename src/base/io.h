@@ -23,8 +23,8 @@ ssize_t io_read_at(int dir_fd, const char *path, char *text, size_t size);
 /* Opens a path of another root: no link and no `..` leads out of `root_fd`. fd, or -1 and errno. */
 int io_open_in_root(int root_fd, const char *path, uint64_t flags);
 
-/* Whether `fd`, a new one, and `more` after it may stay open though they could be had again: half
- * of what a process may have is for what cannot. */
+/* Whether `fd`, a new one, and `more` after it may stay open though they could be had again: only
+ * in the first eighth of what a process may have; the rest is for what cannot. */
 bool io_has_room(int fd, size_t more);
 
 enum { IO_FDS_MAX = 24 };

@@ -35,6 +35,12 @@ static PyObject *enter(PyObject *module, PyObject *args)
 	return Py_None;
 }
 
+static PyObject *nothing(void)
+{
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
 static PyObject *list_of(char **strings)
 {
 	PyObject *list = PyList_New(0);
@@ -67,8 +73,7 @@ static PyObject *serve(PyObject *module, PyObject *args)
 		_exit(0);
 	if (r < 0)
 		return fail(&err);
-	Py_INCREF(Py_None);
-	return Py_None;
+	return nothing();
 }
 
 /* What the interpreter remembers of attributes it found while modules were loaded: each entry that
@@ -78,8 +83,7 @@ static PyObject *forget_lookups(PyObject *module, PyObject *unused)
 	(void)module;
 	(void)unused;
 	(void)PyType_ClearCache();
-	Py_INCREF(Py_None);
-	return Py_None;
+	return nothing();
 }
 
 static PyObject *is_owner(PyObject *module, PyObject *unused)
@@ -103,8 +107,7 @@ static PyObject *say_done(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "i", &exit_code))
 		return NULL;
 	interpreter_say_done(exit_code);
-	Py_INCREF(Py_None);
-	return Py_None;
+	return nothing();
 }
 
 static PyObject *read_source(struct arrival *arrival)
@@ -120,14 +123,7 @@ static PyObject *read_source(struct arrival *arrival)
 	if (source)
 		return source;
 	PyErr_Clear();
-	Py_INCREF(Py_None);
-	return Py_None;
-}
-
-static PyObject *nothing(void)
-{
-	Py_INCREF(Py_None);
-	return Py_None;
+	return nothing();
 }
 
 /* As a list, or None for what most have and the template prepared for. */

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from leftovers import descriptors
+from leftovers import KEPT_MARGIN, descriptors, kept_descriptors
 from served import Served
 from suite import (HUNG_AFTER, Failure, check, claim, descendants, equal, is_sanitized, nothing_left,
                    parse_result, read, wait_until)
@@ -38,7 +38,8 @@ def weigh(served):
     return {"daemon": memory_kb(daemon), "keeper": memory_kb(others[-1]),
             "workers": max([memory_kb(pid) for pid in others[:-1]] or [0]),
             "descriptors": len(os.listdir(f"/proc/{daemon}/fd")),
-            "keeper's descriptors": descriptors(others[-1])}
+            "keeper's descriptors": descriptors(others[-1]),
+            "of networks and groups": kept_descriptors(others[-1])}
 
 
 def name_of(pid):
@@ -131,6 +132,8 @@ def flat(person):
             check(after[what] <= before[what] * 1.1 + room_kb, f"{what} grew", before, after)
         for what in ("descriptors", "keeper's descriptors"):
             check(after[what] <= before[what] + 16, f"{what} grew", before, after)
+        what = "of networks and groups"
+        check(after[what] <= before[what] + KEPT_MARGIN, f"descriptors {what} grew", before, after)
         execute(served, served.tcp())
     nothing_left(person)
 
