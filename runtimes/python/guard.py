@@ -180,13 +180,14 @@ def look(source, code, path):
     return strict.bound(compile(strict.rewrite(tree, names), path, "exec", 0, True))
 
 
-def rehearse():
+def rehearse(gc):
     """The first syntax tree of an interpreter makes all of its classes."""
     source = b"import math\nprint('{}'.format(math.pi))\n"
     tree, names, strict = parse(source, "<rehearsal>"), load("rules").Names(), load("strict")
     load("rules").analyse(tree, True, policy, names)
     strict.bound(compile(strict.rewrite(tree, names), "<rehearsal>", "exec", 0, True))
     strict.rehearse()
+    gc.collect()
     fill_gaps()
 
 
@@ -197,7 +198,6 @@ gaps = []
 def fill_gaps():
     """What was freed lies scattered among what stays. A guest that got its memory there would have to
     copy all of those pages: so they are filled, and it gets pages of its own."""
-    quietly(__import__, "gc").collect()
     overhead = bytes.__basicsize__
     for size in range(48, 513, 16):  # what the interpreter's own allocator serves
         gaps.append([bytes(size - overhead) for _ in range(GAP_BYTES // size)])

@@ -301,7 +301,7 @@ def prepare(core, module, cold, names):
     make_new_main = core["make_main"]
     for _ in range(REHEARSALS):
         rehearse()
-    load("guard").rehearse()
+    load("guard").rehearse(gc)
     gc.collect()
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
