@@ -14,10 +14,6 @@ IS_SHARED = False  # its memory is nobody's template
 LINGER = 2  # seconds
 
 
-def serve(fd, _code):
-    """There is nobody to serve but ourselves."""
-
-
 def forget_lookups():
     pass
 
@@ -56,5 +52,4 @@ def arrive():
     run = message["run"]
     os.chdir(run["cwd"])
     core["open_channel"]()
-    return (run["argv"], run["env"], None, core["channel_fd"], core["channel_inode"],
-            core["channel_owner"], False, False, True)
+    return run["argv"], run["env"], None, core["channel_fd"], False, True

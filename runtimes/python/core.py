@@ -11,9 +11,9 @@ modules, the same words on stderr, the same exit status. So this is how it goes:
    sys.excepthook: that is start(), which runs the program as a function of its own module. From
    there everything ends by the interpreter's own roads: a SystemExit passes through, other
    exceptions go to the program's own sys.excepthook, and returning means exit status 1.
-3. start() itself is hidden: a frame that has not reached its RESUME instruction (3.11 and later)
-   is not shown to anyone who walks the stack, and start() has none. Only faulthandler sees it,
-   and a recursion ends one call earlier.
+3. start() itself, and failed(), are hidden: a frame that has not reached its RESUME instruction
+   (3.11 and later) is not shown to anyone who walks the stack, and they have none. Only
+   faulthandler sees them, and a recursion ends a call earlier.
 
 Nothing is imported here that the bare interpreter has not imported by itself; what only some
 programs need is in files of its own, loaded when needed.
@@ -546,12 +546,12 @@ def finish(value=None, failure=None, path=None):
         pass
 
 
-def drop(program, box):
+def drop(main, path, line, box):
     """Something that complains when it is dropped, as a coroutine that nobody awaited, does so
     where that happens: in the last line of the program."""
-    code = compiled("\n" * (program.line - 1) + "''.clear()", program.path)
+    code = compiled("\n" * (line - 1) + "''.clear()", path)
     consts = tuple(box if const == "" else const for const in code.co_consts)
-    type(load)(code.replace(co_consts=consts), program.main.__dict__)()
+    type(load)(code.replace(co_consts=consts), main.__dict__)()
 
 
 def print_failure(failure):
@@ -577,7 +577,7 @@ def print_hook_failure(hook, failure, second):
 def own_trace(failure):
     """Where the interpreter does not hide our frame, the trace begins with it."""
     trace = failure.__traceback__
-    if trace is not None and trace.tb_frame.f_code is start.__code__:
+    if trace is not None and trace.tb_frame.f_code in (start.__code__, failed.__code__):
         failure.__traceback__ = trace.tb_next
     if policy and policy["profile"] == "strict":
         load("ground").hide(failure)
@@ -590,7 +590,6 @@ def take_program():
 
 def start(*_):
     """Runs the program; the interpreter calls it in the place of sys.excepthook."""
-    global exit_status
     program = take_program()
     main, path, function, value, failure = program.main, program.path, program.function, None, None
     program.function = None
@@ -598,22 +597,40 @@ def start(*_):
     try:
         value = function()
     except SystemExit as raised:
-        own_trace(raised)
-        finish()
-        exit_status = status_of(raised)
+        left(main, path, own_trace(raised))
         raise
     except BaseException as raised:
         failure = own_trace(raised)
     function = None
-    if failure is None:
-        finish(program.constant if value is None else value)
-        if value is not None:
-            value = [value]
-            drop(program, value)
-        main.__dict__.pop("__file__", None)
-        main.__dict__.pop("__cached__", None)
-        exit_status = 0
-        raise SystemExit
+    if failure is not None:
+        return failed(main, path, failure)
+    box = [] if value is None else [value]
+    value = None
+    show(main, path, program.line, box, program.constant)
+
+
+def left(main, path, raised):
+    """The program ended by itself."""
+    global exit_status
+    finish()
+    exit_status = status_of(raised)
+
+
+def show(main, path, line, box, constant=None):
+    """The program ran to its end, with the value that is in the box."""
+    global exit_status
+    finish(box[0] if box else constant)
+    if box:
+        drop(main, path, line, box)
+    main.__dict__.pop("__file__", None)
+    main.__dict__.pop("__cached__", None)
+    exit_status = 0
+    raise SystemExit
+
+
+def failed(main, path, failure):
+    """What the interpreter does when nobody caught an exception, and what we tell of it."""
+    global exit_status
     finish(None, failure, path)
     hook, kind, trace = print_failure(failure)
     second = None
@@ -654,6 +671,7 @@ def begin_session():
     session = load("session")
     session.begin(globals(), channel_fd, *sys.argv[2:3])
     hide(start)
+    hide(failed)
     sys.excepthook = start
     globals()["take_program"] = session.serve
     raise SystemError
@@ -684,5 +702,6 @@ def begin():
         load("strict").enforce(program.main, path)
     del program  # the trace of what is raised here lives as long as the interpreter
     hide(start)
+    hide(failed)
     sys.excepthook = start
     raise SystemError  # takes our frames away and calls start()

@@ -43,6 +43,7 @@ LOOKUPS = frozenset(("getattr", "setattr", "delattr", "hasattr", "format", "form
 # The instruction that imports; None where its number is not known.
 IMPORT_NAME = 108 if (3, 10) <= sys.version_info < (3, 13) else None
 LOAD_CONST = 100
+TELLING = ("__", "f_", "_f")  # of a text that may be, or may become, the name of an attribute
 WHAT_MAX = 256  # findings and imports in a report
 REFUSED_STATUS = 126
 
@@ -62,8 +63,8 @@ def matches(module, names):
 
 
 def is_telling(const):
-    """A text that may be, or may become, the name of an attribute that the rules look for."""
-    return ("__" in const or "f_" in const or "_f" in const) and const != "__main__"
+    """Whether it may be one that the rules look for."""
+    return any(part in const for part in TELLING) and const != "__main__"
 
 
 def import_lines(code, modules, found):

@@ -50,7 +50,6 @@ class Template:
         self.can_draw = False  # numpy's state, without numpy
         self.kept = ()
         self.fresh = ()  # what to make anew at once, because its module is there
-        self.main = None  # the module of a program to come
         self.main_names = frozenset()  # that it has from the beginning
         self.gc = None
         # while the last word is said: the channel's, if that takes none
@@ -229,8 +228,7 @@ def find_spec(name, path=None, target=None):
 
 def make_main(path):
     """The program's module stands ready too."""
-    main = sys.modules["__main__"] = template.main
-    template.main = None
+    main = sys.modules["__main__"]
     if path != main.__file__:
         main.__file__ = main.__loader__.path = path
     return main
@@ -244,7 +242,8 @@ def prepare(core, module, cold, names):
     finder = core["Finder"]
     template.core, template.module, template.find_spec = core, module, finder.find_spec
     is_shared = getattr(module, "IS_SHARED", True)
-    atexit.register(leave)  # the first, so it is called last
+    # the first, so it is called last
+    atexit.register(module.leave if is_shared else leave)
     os.chdir(HOME)
     if is_shared:
         make_streams()
@@ -292,9 +291,8 @@ def prepare(core, module, cold, names):
     template.trial = "".join("import %s\n" % name for name in names
                              if name in sys.modules and name not in load("guard").DANGEROUS)
     template.trial += "print(1)\n"
-    core["hide"](core["start"])
-    core["hide"](arrive)
-    core["take_program"] = arrive
+    for hidden in (core["start"], core["failed"], arrive, take):
+        core["hide"](hidden)
     # these are the template's too: a guest that lets go of them need not take them apart
     template.kept = sys.path, sys.path_hooks, sys.path_importer_cache, sys.meta_path
     module.forget_lookups()
@@ -305,9 +303,34 @@ def prepare(core, module, cold, names):
     gc.collect()
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
-    template.main = make_new_main(PROGRAM)
-    template.main_names = frozenset(template.main.__dict__)
-    sys.excepthook = core["start"]
+    template.main_names = frozenset(make_new_main(PROGRAM).__dict__)
+    if not is_shared:
+        core["take_program"] = arrive
+        sys.excepthook = core["start"]
+        return
+    module.learn(make_road(gc))
+    sys.excepthook = module.run
+
+
+def make_road(gc):
+    """What the module needs to run a program by itself, as long as it is a plain one."""
+    core, guard = template.core, load("guard")
+    drops, returns = core["endings"]()
+    io = sys.modules["io"]
+    return {
+        "core": core, "trial": template.trial.encode(), "clean": core["clean"],
+        "freshen": freshen if template.fresh else None, "take": take, "start": core["start"],
+        "leave": leave, "stdin_pipe": template.stdin_pipe, "main": sys.modules["__main__"],
+        "main_names": template.main_names, "path": PROGRAM, "path_bytes": os.fsencode(PROGRAM),
+        "held": core["held"], "closer": guard.CLOSER.union(guard.DANGEROUS),
+        "telling": guard.TELLING, "main_word": "__main__", "drops": drops, "returns": returns,
+        "prefix": bytes([core["EXTENDED_ARG"]]), "left": core["left"], "failed": core["failed"],
+        "show": core["show"], "known": shelf.known, "exits": shelf.exits, "lock": template.lock,
+        "collect": gc.collect, "count_objects": gc.get_count, "list_objects": gc.get_objects,
+        "file_types": (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom,
+                       io.BufferedRWPair, io.TextIOWrapper),
+        "nothing": REHEARSED,
+    }
 
 
 # ---- the life of a guest -------------------------------------------------------------------------
@@ -357,22 +380,27 @@ def rehearse():
         template.gc.collect(1)
 
 
+def freshen():
+    for make_fresh, owner in template.fresh:
+        make_fresh(owner)
+
+
 def arrive():
-    """Called when nothing is left to do in the template; returns in a guest, with its program. Of
-    whatever a guest does first, it copies a page or two: so this is kept short."""
-    core, module = template.core, template.module
-    module.serve(3, template.trial)
+    """The program of an interpreter that was not forked."""
+    module = template.module
     try:
-        for make_fresh, owner in template.fresh:
-            make_fresh(owner)
+        freshen()
         arrival = module.arrive()
-        while arrival is None:
-            rehearse()
-            arrival = module.arrive()
     except BaseException as error:
         module.refuse("%s: %s" % (type(error).__name__, error))
-    (argv, variables, source, fd, inode, pid, has_piped_input, is_alone,
-     is_told_more) = arrival
+    take(*arrival)
+    return template.core["parts"].pop("program")
+
+
+def take(argv, variables, source, fd, is_alone, is_told_more):
+    """Prepares a program, which may be any. Of whatever a guest does first, it copies a page or
+    two: so this is kept short."""
+    core = template.core
     if variables is not None:
         set_environment(variables)
     is_usual, argv = argv is None, argv or USUAL
@@ -382,9 +410,6 @@ def arrive():
         session = core["load"]("session")
         session.begin(core, fd, *argv[1:2])
         session.serve()
-    core["channel_fd"], core["channel_inode"], core["channel_owner"] = fd, inode, pid
-    if has_piped_input:
-        sys.stdin = sys.__stdin__ = template.stdin_pipe
     if is_told_more:
         core["take_policy"]()
     path = PROGRAM if argv[0] == "main.py" else core["absolute"](argv[0])
@@ -400,7 +425,7 @@ def arrive():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     if core["policy"] and core["policy"]["profile"] == "strict":
         load("strict").enforce(program.main, path)
-    return program
+    core["parts"]["program"] = program
 
 
 def leave_to_another(fd, argv):

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "interpreter/holes.h"
+#include "interpreter/guest.h"
 #include "interpreter/huge.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/plain.h"
 
 static PyObject *fail(const struct err *err)
 {
@@ -39,41 +40,6 @@ static PyObject *nothing(void)
 {
 	Py_INCREF(Py_None);
 	return Py_None;
-}
-
-static PyObject *list_of(char **strings)
-{
-	PyObject *list = PyList_New(0);
-	for (; list && *strings; strings++) {
-		PyObject *item = PyUnicode_DecodeFSDefault(*strings);
-		if (!item || PyList_Append(list, item) < 0) {
-			Py_XDECREF(item);
-			Py_CLEAR(list);
-			break;
-		}
-		Py_DECREF(item);
-	}
-	return list;
-}
-
-/* Whoever gets here again in the interpreter has nobody left to serve. */
-static PyObject *serve(PyObject *module, PyObject *args)
-{
-	struct err err = { 0 };
-	const char *code = NULL;
-	int fd = -1;
-	(void)module;
-	if (!PyArg_ParseTuple(args, "is", &fd, &code))
-		return NULL;
-	PyObject *version = PySys_GetObject("hexversion");
-	holes_fill(version ? PyLong_AsLong(version) : 0);
-	huge_merge();
-	int r = interpreter_serve(fd, code, &err);
-	if (r == 1)
-		_exit(0);
-	if (r < 0)
-		return fail(&err);
-	return nothing();
 }
 
 /* What the interpreter remembers of attributes it found while modules were loaded: each entry that
@@ -110,48 +76,50 @@ static PyObject *say_done(PyObject *module, PyObject *args)
 	return nothing();
 }
 
-static PyObject *read_source(struct arrival *arrival)
+static PyObject *learn(PyObject *module, PyObject *things)
 {
-	PyObject *source = NULL;
-	if (arrival->source_fd >= 0)
-		source = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)arrival->source_size);
-	if (source && arrival->source_size > 0 &&
-		read(arrival->source_fd, PyBytes_AsString(source), arrival->source_size) !=
-			(ssize_t)arrival->source_size)
-		Py_CLEAR(source);
-	own_close(&arrival->source_fd);
-	if (source)
-		return source;
-	PyErr_Clear();
+	(void)module;
+	return PyDict_Check(things) && guest_learn(things) == 0 ? nothing() : NULL;
+}
+
+static PyObject *run(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return guest_run();
+}
+
+static PyObject *leave(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return guest_leave();
+}
+
+static PyObject *rehearse(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	plain_rehearse();
 	return nothing();
 }
 
-/* As a list, or None for what most have and the template prepared for. */
-static PyObject *unusual(char **strings, char *const *usual)
+static PyObject *is_harmless(PyObject *module, PyObject *code)
 {
-	size_t i = 0;
-	while (strings[i] && usual[i] && strcmp(strings[i], usual[i]) == 0)
-		i++;
-	return strings[i] || usual[i] ? list_of(strings) : nothing();
+	(void)module;
+	return PyBool_FromLong(plain_is_harmless(code));
 }
 
-static PyObject *arrive(PyObject *module, PyObject *unused)
+static PyObject *find_value(PyObject *module, PyObject *args)
 {
-	char *const usual_argv[] = { (char *)"main.py", NULL };
-	struct arrival arrival;
+	PyObject *code = NULL;
+	const char *source = NULL;
+	Py_ssize_t size = 0;
 	(void)module;
-	(void)unused;
-	int r = interpreter_arrive(&arrival);
-	if (r < 0)
-		_exit(1);
-	if (r == 1)
-		return nothing();
-	/* N takes over what is built here, and fails when one of them did */
-	return Py_BuildValue("(NNNiKiNNN)", unusual(arrival.job.argv, usual_argv),
-		unusual(arrival.job.env, environ), read_source(&arrival), arrival.channel_fd,
-		(unsigned long long)arrival.channel_inode, (int)arrival.pid,
-		PyBool_FromLong(arrival.has_piped_input), PyBool_FromLong(arrival.is_alone),
-		PyBool_FromLong(arrival.is_told_more));
+	if (!PyArg_ParseTuple(args, "Oy#", &code, &source, &size))
+		return NULL;
+	PyObject *found = plain_find_value(code, source, (size_t)size);
+	return found ? found : PyBool_FromLong(0);
 }
 
 /* The state of numpy's own generator, filled in at once: through its functions it would take two
@@ -259,7 +227,18 @@ static PyObject *list_shared(PyObject *module, PyObject *unused)
 static PyMethodDef methods[] = {
 	{ "enter", enter, METH_VARARGS, "enter(fd): wait for the template and go into it" },
 	{ "refuse", refuse, METH_VARARGS, "refuse(why): end, and say why there are no guests" },
-	{ "serve", serve, METH_VARARGS, "serve(fd, code): serve; returns in each new payload" },
+	{ "learn", learn, METH_O, "learn(things): what run() and leave() go by" },
+	{ "run", run, METH_VARARGS,
+		"run(): the interpreter's hook for exceptions: serve, and in each new payload run "
+		"its "
+		"program" },
+	{ "leave", leave, METH_NOARGS, "leave(): the last exit handler" },
+	{ "rehearse", rehearse, METH_NOARGS, "rehearse(): do what a program will need" },
+	{ "is_harmless", is_harmless, METH_O,
+		"is_harmless(code) -> bool: whether the guard need not look at it" },
+	{ "find_value", find_value, METH_VARARGS,
+		"find_value(code, source) -> the code that returns its value, None: it has none, "
+		"False: unclear" },
 	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
@@ -281,10 +260,6 @@ static PyMethodDef methods[] = {
 	{ "had_children", had_children, METH_NOARGS, "had_children() -> bool" },
 	{ "list_shared", list_shared, METH_NOARGS,
 		"list_shared() -> names of mappings that are shared and writable, or None" },
-	{ "arrive", arrive, METH_NOARGS,
-		"arrive() -> (argv, env, source, channel, inode, pid, has_piped_input, is_alone, "
-		"is_told_more): wait for the job; None: it comes soon, rehearse. argv and env are "
-		"None when there is nothing about them" },
 	{ NULL, NULL, 0, NULL },
 };
 
