@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "interpreter/text.h"
+
 #ifndef MADV_COLLAPSE /* since 6.1 */
 #define MADV_COLLAPSE 25
 #endif
@@ -41,6 +43,7 @@ static struct {
 	size_t count;
 	char *next, *end; /* of the last one, what is not given out */
 	char *heap;       /* where libc's began to grow */
+	void *function;   /* one of the interpreter's own */
 	bool is_over;     /* what comes now is a guest's */
 } huge;
 
@@ -98,6 +101,7 @@ void huge_begin(void)
 	void (*set)(struct arena_allocator *) = NULL;
 	*(void **)&set = dlsym(RTLD_DEFAULT, "PyObject_SetArenaAllocator");
 	huge.heap = sbrk(0);
+	huge.function = *(void **)&set;
 	if (set && sysconf(_SC_PAGESIZE) == PAGE)
 		set(&arenas);
 }
@@ -126,6 +130,8 @@ void huge_merge(void)
 	give_back(huge.next, huge.end);
 	if (sysconf(_SC_PAGESIZE) != PAGE)
 		return;
+	if (huge.function)
+		text_merge(huge.function);
 	for (size_t i = 0; i < huge.count; i++)
 		merge(huge.stretches[i]);
 	for (char *at = round_up(huge.heap); at + HUGE <= heap_end; at += HUGE)

@@ -51,6 +51,26 @@ READY = "print('ready', flush=True)\nimport time; time.sleep(40)"
 PEOPLE = ("CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT, score REAL);\n"
           "INSERT INTO people(name, score) VALUES ('Zoë', 1.5), ('日本語', NULL);\n")
 
+# What is only read of the interpreter, wherever it lies, and whether there is memory that can be
+# written to and executed.
+OWN_CODE = """
+import ctypes, struct, sys
+AT_PHDR, AT_PHNUM = 3, 5
+libc = ctypes.CDLL(None)
+libc.getauxval.restype, libc.getauxval.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+with open(sys.executable, "rb") as file:
+    image = file.read()
+head_at = struct.unpack_from("<Q", image, 32)[0]
+heads = [struct.unpack_from("<IIQQQQ", image, head_at + 56 * i)
+         for i in range(libc.getauxval(AT_PHNUM))]
+base = libc.getauxval(AT_PHDR) - head_at - min(head[3] for head in heads if head[0] == 1)
+for kind, flags, offset, address, _, size in heads:
+    if kind == 1 and not flags & 2:
+        print(flags, ctypes.string_at(base + address, size) == image[offset:offset + size])
+with open("/proc/self/maps") as maps:
+    print([line for line in maps if line.split()[1].startswith("rwx")])
+"""
+
 ENVIRONMENT = "import os\nfor k, v in sorted(os.environ.items()): print(k, v)"
 
 PROGRAMS = {
@@ -98,6 +118,8 @@ PROGRAMS = {
     "sql: a script that goes on": sql("SELECT 1;\n\nSELECT 2 AS two;"),
     "sql: disk": sql("CREATE TABLE t(x); INSERT INTO t SELECT randomblob(1000) FROM "
                      "generate_series(1, 5000); SELECT count(*) FROM t;", "--disk", "1M"),
+
+    "python: the interpreter's code": python(OWN_CODE),
 
     # ---- how programs end ----
     "python: exit 0": python("import sys; sys.exit(0)"),

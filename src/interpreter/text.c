@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An interpreter's code comes from a file. The entries for a file's pages are not copied at a fork:
+ * each guest looks them up again, one fault for sixteen of them, and takes each back at its end. A
+ * large page is one entry, and one that is not a file's is handed down. In a file it would have to
+ * be all code or all constants, and no distribution aligns them so; memory of our own can be both,
+ * and has a copy.
+ *
+ * The copy is made elsewhere and takes the place of the original at once, so nobody ever finds
+ * another byte there. By that constants beside the code become executable; nothing is writable that
+ * was not.
+ */
+#include "interpreter/text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_COLLAPSE /* since 6.1 */
+#define MADV_COLLAPSE 25
+#endif
+
+enum { PAGE = 4096, HUGE = 2 << 20 };
+
+static uintptr_t round_up(uintptr_t at, uintptr_t size)
+{
+	return at + (size - at % size) % size;
+}
+
+static void add_segment(
+	const struct dl_phdr_info *object, size_t i, struct run *runs, size_t *count)
+{
+	const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+	uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+	uintptr_t end = round_up(start + segment->p_memsz, PAGE);
+	struct run *last = *count > 0 ? &runs[*count - 1] : NULL;
+	start -= start % PAGE;
+	/* where two share a page, the later one has it */
+	if (last && last->end > start)
+		last->end = start;
+	if ((segment->p_flags & (PF_R | PF_W)) != PF_R)
+		return;
+	if (last && last->end == start)
+		last->end = end;
+	else if (*count < TEXT_RUNS_MAX)
+		runs[(*count)++] = (struct run){ start, end };
+}
+
+size_t text_find(const struct dl_phdr_info *object, struct run runs[TEXT_RUNS_MAX])
+{
+	size_t count = 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < object->dlpi_phnum; i++) /* in the order of their addresses */
+		if (object->dlpi_phdr[i].p_type == PT_LOAD)
+			add_segment(object, i, runs, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct run run = { round_up(runs[i].start, HUGE),
+			runs[i].end - runs[i].end % HUGE };
+		if (run.start < run.end)
+			runs[kept++] = run;
+	}
+	return kept;
+}
+
+/* The mapping is to begin where a large page can. */
+static char *map_aligned(size_t size)
+{
+	char *at =
+		mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	size_t before = round_up((uintptr_t)at, HUGE) - (uintptr_t)at;
+	if (before > 0)
+		(void)munmap(at, before);
+	(void)munmap(at + before + size, HUGE - before);
+	return at + before;
+}
+
+int text_replace(const struct run *run)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as numbers */
+	char *text = (char *)run->start;
+	size_t size = run->end - run->start;
+	char *copy = map_aligned(size);
+	if (!copy)
+		return -errno;
+	memcpy(copy, text, size);
+	__builtin___clear_cache(copy, copy + size);
+	if (madvise(copy, size, MADV_COLLAPSE) == 0 &&
+		mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
+		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, text) == text)
+		return 0;
+	int saved_errno = errno;
+	(void)munmap(copy, size);
+	return -saved_errno;
+}
+
+struct search {
+	uintptr_t wanted; /* an address in the object */
+	struct run runs[TEXT_RUNS_MAX];
+	size_t count;
+};
+
+static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
+{
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD &&
+			address - object->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int look(struct dl_phdr_info *object, size_t size, void *context)
+{
+	struct search *search = context;
+	(void)size;
+	if (!has_address(object, search->wanted))
+		return 0;
+	search->count = text_find(object, search->runs);
+	return 1;
+}
+
+void text_merge(const void *function)
+{
+	struct search search = { .wanted = (uintptr_t)function };
+	(void)dl_iterate_phdr(look, &search);
+	for (size_t i = 0; i < search.count; i++)
+		(void)text_replace(&search.runs[i]);
+}
