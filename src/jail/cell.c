@@ -380,11 +380,11 @@ int raise_hostname(struct raising *raising, struct err *err)
 
 int raise_session(struct raising *raising, struct err *err)
 {
-	(void)raising;
 	sigset_t none;
 	(void)sigemptyset(&none);
-	/* a guest is in one already; a leader that the cell does not see is somebody else's */
-	bool has_session = getsid(0) > 0;
+	/* a guest is in one already, and its init needs none; a leader that the cell does not see
+	 * is somebody else's */
+	bool has_session = getsid(0) > 0 || raising->page->plan.has_guest;
 	if ((!has_session && setsid() < 0) || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_sys(err, errno, "start a session");
 	/* a file that grows past the disk limit is an error to handle, not a death */
@@ -397,9 +397,13 @@ int raise_session(struct raising *raising, struct err *err)
 static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 {
 	struct rlimit now;
-	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
-		return err_sys(err, errno, "read rlimit %d", resource);
 	struct rlimit want = { .rlim_cur = soft, .rlim_max = hard };
+	int r = prlimit(0, (__rlimit_resource_t)resource, &want, &now);
+	if (r == 0 && want.rlim_max <= now.rlim_max)
+		return 0;
+	/* the one we had was lower: it was refused, or is raised for a moment */
+	if (r < 0 && getrlimit((__rlimit_resource_t)resource, &now) < 0)
+		return err_sys(err, errno, "read rlimit %d", resource);
 	if (want.rlim_max > now.rlim_max)
 		want.rlim_max = now.rlim_max;
 	if (want.rlim_cur > want.rlim_max)

@@ -23,18 +23,27 @@
 
 enum { AWAIT_US = 20 * 1000000 };
 
+/* Ours, and that of our children, whom the kernel gives a full one only with a user namespace. */
+static bool is_bounding_set_empty;
+
 void jail_empty_bounding_set(void)
 {
 	int has = 0;
+	is_bounding_set_empty = true;
 	for (int cap = 0; (has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
-		if (has)
-			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+		if (has && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			is_bounding_set_empty = false;
 }
 
 /* The bounding set can only be emptied while capabilities are left, so it goes first. */
 static int become_user(const struct plan *plan, struct err *err)
 {
-	jail_empty_bounding_set();
+	/* as root nobody is in another user namespace than the zygote or the interpreter that
+	 * emptied theirs; there are forty capabilities to ask for */
+	if (plan->mode != MODE_ROOT || !is_bounding_set_empty)
+		jail_empty_bounding_set();
+	if (!is_bounding_set_empty)
+		return err_set(err, ERR_BROKEN, "a capability is still in the bounding set");
 	/* rootless: setgroups is denied for good, and the one id mapped is ours already */
 	if (plan->mode == MODE_ROOT && setgroups(0, NULL) < 0)
 		return err_sys(err, errno, "drop the groups");
@@ -67,12 +76,7 @@ static int drop_capabilities(struct err *err)
 int raise_capabilities(struct raising *raising, struct err *err)
 {
 	(void)raising;
-	TRY(drop_capabilities(err));
-	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
-			return err_set(
-				err, ERR_BROKEN, "capability %d is still in the bounding set", cap);
-	return 0;
+	return drop_capabilities(err);
 }
 
 int raise_no_new_privs(struct raising *raising, struct err *err)
@@ -151,15 +155,11 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* A step that failed wakes nobody: so we look again after a while. Where none wakes us, looking now
- * and then does: the two are done at about the same time. */
-static void await_change(const enum step_state *state, enum step_state now, bool is_woken)
+/* A step that failed wakes nobody: so we look again after a while. */
+static void await_change(const enum step_state *state, enum step_state now)
 {
-	const struct timespec pause = { .tv_nsec = is_woken ? 1000000 : 10000 };
-	if (is_woken)
-		(void)syscall(SYS_futex, state, FUTEX_WAIT, now, &pause, NULL, 0);
-	else
-		(void)nanosleep(&pause, NULL);
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	(void)syscall(SYS_futex, state, FUTEX_WAIT, now, &pause, NULL, 0);
 }
 
 int jail_await(const struct raising *raising, enum step_id id, struct err *err)
@@ -175,7 +175,7 @@ int jail_await(const struct raising *raising, enum step_id id, struct err *err)
 		if (clock_us() > deadline)
 			return err_set(err, ERR_BROKEN, "layer '%s' was not ready in time",
 				jail_steps[id].name);
-		await_change(&outcome->state, state, step_wakes(id));
+		await_change(&outcome->state, state);
 	}
 	return 0;
 }

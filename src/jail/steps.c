@@ -176,9 +176,10 @@ int step_fail(struct raising *raising, enum step_id id, struct err *err)
 	return err_wrap(err, "layer '%s'", jail_steps[id].name);
 }
 
-bool step_wakes(enum step_id id)
+/* Whether somebody may wait for it in the cell: to wake nobody takes a system call, too. */
+static bool is_awaited(enum step_id id)
 {
-	return id == STEP_RLIMITS || id == STEP_PROC;
+	return id == STEP_RLIMITS || id == STEP_PROC || id == STEP_INIT_GUARD;
 }
 
 static int apply_step(struct raising *raising, enum step_id id, struct err *err)
@@ -193,7 +194,7 @@ static int apply_step(struct raising *raising, enum step_id id, struct err *err)
 		return step_fail(raising, id, err);
 	outcome->took_us = (uint32_t)(clock_us() - started);
 	__atomic_store_n(&outcome->state, STEP_RAISED, __ATOMIC_RELEASE);
-	if (step_wakes(id))
+	if (is_awaited(id))
 		(void)syscall(SYS_futex, &outcome->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	return 0;
 }

@@ -59,10 +59,6 @@ int idmap_open(uint32_t host_uid, uint32_t host_gid, uint32_t cell_uid, uint32_t
 /* steps.c: writes the failure of a step into the report. Returns -1. */
 int step_fail(struct raising *raising, enum step_id id, struct err *err);
 
-/* Whether raising it wakes who waits for it (jail_await()). Init's own filter, once it stands, lets
- * init wake nobody. */
-bool step_wakes(enum step_id id);
-
 /* Says what a step did, for --explain. */
 void step_note(struct raising *raising, enum step_id id, int value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,18 +99,19 @@ static void close_others(const struct raising *raising)
 {
 	const int keep[] = { raising->fds[CELL_FD_STATUS], raising->fds[CELL_FD_LOCK],
 		raising->io_fd, raising->life_fd };
-	int highest = 2;
-	for (size_t i = 0; i < COUNT_OF(keep); i++)
-		if (keep[i] > highest)
-			highest = keep[i];
-	for (int fd = 0; fd <= highest; fd++) {
-		bool is_kept = false;
+	int first = 0; /* of those that are not looked at yet */
+	for (size_t left = COUNT_OF(keep); left > 0; left--) {
+		int next = INT_MAX;
 		for (size_t i = 0; i < COUNT_OF(keep); i++)
-			is_kept |= keep[i] == fd;
-		if (!is_kept)
-			(void)close(fd);
+			if (keep[i] >= first && keep[i] < next)
+				next = keep[i];
+		if (next == INT_MAX)
+			break;
+		if (next > first)
+			(void)close_range((unsigned int)first, (unsigned int)next - 1, 0);
+		first = next + 1;
 	}
-	(void)close_range((unsigned int)highest + 1, ~0U, 0);
+	(void)close_range((unsigned int)first, ~0U, 0);
 }
 
 /* When memory runs out the kernel should look there first, not at init or the host. */

@@ -96,7 +96,7 @@ static const struct { int nr; uint32_t verdict; } checked[] = {
 static const int init_calls[] = {
 	SYS_read, SYS_write, SYS_close, SYS_wait4, SYS_waitid, SYS_exit, SYS_exit_group,
 	SYS_rt_sigreturn, SYS_restart_syscall, SYS_ppoll, SYS_sendmsg, SYS_sendto, SYS_recvmsg,
-	SYS_pread64, SYS_kill, SYS_rt_sigprocmask, SYS_getpid, SYS_clock_gettime,
+	SYS_pread64, SYS_kill, SYS_rt_sigprocmask, SYS_getpid, SYS_clock_gettime, SYS_futex,
 #ifdef __x86_64__
 	SYS_poll,
 #endif
