@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a guest comes to be. It must be a child of the cell's init, and the interpreter must stay
- * where it is, so two helpers go between. Both borrow the interpreter's memory while it waits,
- * which makes them cheap:
+ * where it is, so helpers go between. They borrow the interpreter's memory while it waits, which
+ * makes them cheap:
  *
  *   interpreter ── vfork ──► outer ── vfork ──► inner ── clone ──► guest
  *                            setns to the       in the cell,
  *                            cell's pids        ends at once
  *
  * Only the guest has memory of its own. The inner helper's end makes it init's child. Each helper
- * is reaped by whoever made it: an unburied one would keep the cell's init from leaving.
+ * is reaped by whoever made it: an unburied one would keep the cell's init from leaving. Who may
+ * come back from where its children go needs no outer one: as root the interpreter may, rootless
+ * its own pid namespace is another user's.
  */
 #include "interpreter/interpreter.h"
 
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -44,7 +47,8 @@ static struct {
 	struct template_page *template;
 	struct raising raising; /* in a guest, until it has its job */
 	struct thread_note thread;
-} self;
+	int home_fd; /* owned; our own pidfd, by which we come back; -1: we cannot */
+} self = { .home_fd = -1 };
 
 /* Whoever waits is told why it is in vain. */
 static int refuse(struct report *report, const struct err *err)
@@ -143,20 +147,12 @@ static void bury(pid_t pid)
 		;
 }
 
-/* Returns 0 in the guest, 1 in the interpreter, whatever became of the guest: if it does not live,
- * its gate closes with our copies of the descriptors. */
 /* NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork): no program is
  * executed here, and what the helpers do in the interpreter's memory they do while it waits */
-__attribute__((noinline)) static int fork_guest(const struct guest_request *request)
+
+/* The inner helper. Returns 0 in the guest, 1 in whose children go to the cell. */
+__attribute__((noinline)) static int fork_inside(const struct guest_request *request)
 {
-	pid_t outer = vfork();
-	if (outer != 0) {
-		if (outer > 0)
-			bury(outer);
-		return 1;
-	}
-	if (jail_fork_into(request->fds[GUEST_FD_INIT]) < 0)
-		_exit(1);
 	pid_t inner = vfork();
 	if (inner == 0) {
 		(void)setsid(); /* the guest's, who must not be its leader: a program may want one
@@ -167,7 +163,37 @@ __attribute__((noinline)) static int fork_guest(const struct guest_request *requ
 	}
 	if (inner > 0)
 		bury(inner);
+	return 1;
+}
+
+/* Returns 0 in the guest, 1 in the interpreter, whatever became of the guest: if it does not live,
+ * its gate closes with our copies of the descriptors. */
+__attribute__((noinline)) static int fork_by_helper(const struct guest_request *request)
+{
+	pid_t outer = vfork();
+	if (outer != 0) {
+		if (outer > 0)
+			bury(outer);
+		return 1;
+	}
+	if (jail_fork_into(request->fds[GUEST_FD_INIT]) < 0)
+		_exit(1);
+	if (fork_inside(request) == 0)
+		return 0;
 	_exit(0);
+}
+
+/* The same. Nobody else is forked meanwhile: the next one goes to its own cell in any case. */
+static int fork_guest(const struct guest_request *request)
+{
+	if (self.home_fd < 0)
+		return fork_by_helper(request);
+	if (jail_fork_into(request->fds[GUEST_FD_INIT]) < 0)
+		return 1;
+	if (fork_inside(request) == 0)
+		return 0;
+	(void)jail_fork_into(self.home_fd);
+	return 1;
 }
 /* NOLINTEND(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork) */
 
@@ -284,6 +310,9 @@ int interpreter_serve(int control_fd, const char *code, struct err *err)
 		(void)err_sys(err, -r, "take privileges up again");
 		return refuse(&self.template->base.report, err);
 	}
+	self.home_fd = pidfd_open(getpid(), 0);
+	if (self.home_fd >= 0 && jail_fork_into(self.home_fd) < 0)
+		own_close(&self.home_fd);
 	/* some room stays: each guest would have to ask for it again */
 	(void)malloc_trim(HEAP_ROOM);
 	if (try_out(code) == 0)
