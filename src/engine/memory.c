@@ -66,6 +66,12 @@ struct ahead *memory_ahead(struct engine_memory *memory)
 	return memory ? &memory->ahead : NULL;
 }
 
+void memory_rouse(const struct engine_memory *memory)
+{
+	if (memory)
+		ahead_rouse(&memory->ahead);
+}
+
 /* The one of this name, else a free place, else the one that was read the longest time ago. */
 static struct remembered *find_place(struct engine_memory *memory, const char *name)
 {

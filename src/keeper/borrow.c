@@ -203,7 +203,7 @@ void ahead_collect(struct ahead *ahead)
 		r = ahead->keeper->mode == machine_mode() ? 1 : 0;
 	}
 	if (r == 1)
-		cell_make_spare_streams(ahead->keeper->parked);
+		cell_foresee(ahead->keeper->parked, ahead);
 	else if (r == 0)
 		let_go(ahead);
 	if (ahead->load.fd < 0) /* who is lent no cell ahead is one of many: it sleeps */
@@ -227,17 +227,21 @@ void ahead_done(struct ahead *ahead)
 	let_go(ahead);
 	forget_policy(ahead);
 	free(ahead->socket);
+	free(ahead->program);
+	buf_done(&ahead->job);
 	load_close(&ahead->load);
 	*ahead = (struct ahead)AHEAD_NONE;
 }
 
-/* Its payload wakes up while its job is written. What it uses until then is not charged, where
- * a cgroup counts. */
-static void rouse(const struct ahead *ahead)
+/* What it uses until then is not charged, where a cgroup counts. */
+void ahead_rouse(const struct ahead *ahead)
 {
 	const struct gate_message message = { .kind = GATE_ROUSE };
-	const struct cell *cell = ahead->keeper ? ahead->keeper->parked : NULL;
-	if (cell && cell->is_ready && cell->has_group && cell->walls.form != FORM_STARTED &&
+	struct cell *cell = ahead->keeper ? ahead->keeper->parked : NULL;
+	if (!cell || cell->is_roused)
+		return;
+	cell->is_roused = true;
+	if (cell->is_ready && cell->has_group && cell->walls.form != FORM_STARTED &&
 		load_spare(&ahead->load) > 0)
 		(void)io_send(cell->gate_fd, &message, sizeof(message), NULL, 0);
 }
@@ -252,7 +256,7 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	/* the daemon wakes up while the policy is written: 50 µs */
 	bool is_ahead = borrower->ahead && ahead_fd(borrower->ahead) >= 0;
 	if (is_ahead)
-		rouse(borrower->ahead);
+		ahead_rouse(borrower->ahead);
 	auto_fd int conn_fd = is_ahead ? -1 : find_lender();
 	if (conn_fd < 0 && !is_ahead)
 		return 0;

@@ -55,6 +55,7 @@ struct cell *cell_new(
 		cell->io_fds[i] = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		cell->delivery[i] = -1;
+	foreseen_init(&cell->foreseen);
 	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		cell->out_fds[stream] = -1;
@@ -94,6 +95,7 @@ void cell_free(struct cell *cell)
 		own_close(&cell->io_fds[i]);
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		own_close(&cell->delivery[i]);
+	foreseen_done(&cell->foreseen);
 	frames_done(&cell->frames);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
 		own_close(&cell->out_fds[stream]);
@@ -216,28 +218,41 @@ static void fill_env(const struct strings *given, struct strings *env)
 	}
 }
 
+static int write_job(const struct strings *argv, const struct strings *given_env, struct buf *job,
+	struct err *err)
+{
+	struct strings env = { 0 };
+	buf_init(job, LIMIT_JOB_BYTES);
+	fill_env(given_env, &env);
+	int r = job_write(job, HOME, argv, &env);
+	strings_done(&env);
+	return r < 0 ? err_set(err, ERR_LIMIT,
+			       "arguments and variables together are over %d bytes: hand long data "
+			       "over in a file, for example --file data.json",
+			       LIMIT_JOB_BYTES)
+		     : 0;
+}
+
 static int make_job(
 	const struct strings *argv, const struct strings *given_env, int *ret_fd, struct err *err)
 {
-	auto_buf struct buf job;
-	struct strings env = { 0 };
-	buf_init(&job, LIMIT_JOB_BYTES);
-	fill_env(given_env, &env);
-	int r = job_write(&job, HOME, argv, &env);
-	strings_done(&env);
-	if (r < 0)
-		return err_set(err, ERR_LIMIT,
-			"arguments and variables together are over %d bytes: hand long data over "
-			"in a "
-			"file, for example --file data.json",
-			LIMIT_JOB_BYTES);
-	auto_fd int fd = memfd_create("hotcell-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	r = fd < 0 ? -errno : io_write(fd, job.data, job.len);
-	if (r < 0)
-		return err_sys(err, -r, "write the job");
-	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	*ret_fd = take_fd(&fd);
-	return 0;
+	auto_buf struct buf job = { 0 };
+	TRY(write_job(argv, given_env, &job, err));
+	return job_seal(&job, ret_fd, err);
+}
+
+/* The job of its task, which may have been foreseen. */
+static int find_job(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
+	const struct strings *argv = cell->walls.form == FORM_GATE ? task->argv : task->own_argv;
+	int *fd = &cell->delivery[GATE_FD_JOB];
+	auto_buf struct buf job = { 0 };
+	TRY(write_job(argv, &task->spec->env, &job, err));
+	if (task->ahead)
+		foresight_keep_job(task->ahead, &job);
+	*fd = foreseen_take_job(&cell->foreseen, &job);
+	return *fd >= 0 ? 0 : job_seal(&job, fd, err);
 }
 
 /* A pipe of which our end does not block. */
@@ -352,11 +367,13 @@ int cell_make_streams(struct cell *cell, struct err *err)
 	return task->policy ? tell_policy(cell, err) : 0;
 }
 
-void cell_make_spare_streams(struct cell *cell)
+void cell_foresee(struct cell *cell, const struct ahead *ahead)
 {
 	struct err err = { 0 };
+	foresee_program(ahead, &cell->workspace, &cell->foreseen);
 	if (cell->walls.form == FORM_STARTED)
-		return; /* it has its own */
+		return; /* it has streams, and hears its job on the channel */
+	foresee_job(ahead, &cell->foreseen);
 	(void)open_no_stdin(cell, &err);
 	(void)make_output(cell, STREAM_ERR, STDERR_FILENO, &err);
 	(void)make_output(cell, STREAM_OUT, STDOUT_FILENO, &err);
@@ -366,9 +383,7 @@ void cell_make_spare_streams(struct cell *cell)
 
 int cell_make_delivery(struct cell *cell, struct err *err)
 {
-	const struct task *task = cell->task;
-	TRY(make_job(cell->walls.form == FORM_GATE ? task->argv : task->own_argv, &task->spec->env,
-		&cell->delivery[GATE_FD_JOB], err));
+	TRY(find_job(cell, err));
 	return cell_make_streams(cell, err);
 }
 
@@ -539,19 +554,32 @@ static int start_spill(struct cell *cell, struct err *err)
 	return 0;
 }
 
+static int put_program(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
+	auto_fd int fd = -1;
+	if (task->ahead)
+		foresight_keep_program(task->ahead, task->program);
+	TRY(foreseen_take_program(&cell->foreseen, &cell->workspace, task->program, &fd, err));
+	if (!task->program)
+		return 0;
+	return fd >= 0 ? workspace_fill(fd, task->program, task->code, task->code_len, err)
+		       : workspace_put(
+				 &cell->workspace, task->program, task->code, task->code_len, err);
+}
+
 static int feed(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
-	if (!task->program && task->spec->files.count == 0 && !task->is_build && !task->build)
+	if (!task->program && task->spec->files.count == 0 && !task->is_build && !task->build &&
+		!cell->foreseen.program)
 		return 0;
 	TRY(cell_await_workspace(cell, err));
 	if (task->is_build)
 		TRY(workspace_prepare_build(&cell->workspace, err));
 	if (task->build)
 		TRY(workspace_put_build(&cell->workspace, *task->build, err));
-	if (task->program)
-		TRY(workspace_put(
-			&cell->workspace, task->program, task->code, task->code_len, err));
+	TRY(put_program(cell, err));
 	return workspace_copy_in(&cell->workspace, &task->spec->files, err);
 }
 

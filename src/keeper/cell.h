@@ -5,6 +5,7 @@
 #include "keeper/berth.h"
 #include "keeper/capture.h"
 #include "keeper/cgroup.h"
+#include "keeper/foresight.h"
 #include "keeper/host.h"
 #include "keeper/keeper.h"
 #include "keeper/machine.h"
@@ -108,6 +109,7 @@ struct cell {
 	int channel_fd;
 	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited */
 	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */
+	struct foreseen foreseen;
 
 	struct capture captures[STREAM_COUNT];
 	struct buf pending[STREAM_COUNT]; /* rendered, not yet written to the outlet */
@@ -119,6 +121,7 @@ struct cell {
 	bool has_message; /* perhaps: frames are to be looked at */
 	bool is_ahead;    /* raised while nobody waits for it */
 	bool is_warm;     /* such a one that was told that its turn comes soon */
+	bool is_roused;   /* or that its job comes now */
 	bool is_ready, has_ended;
 	bool is_done; /* its runner said so: what is left of it is not waited for */
 	int exec_errno;
@@ -127,6 +130,7 @@ struct cell {
 	struct init_message end;
 	int64_t started_us, ended_us, deadline_us;
 	int64_t awake_us;       /* until then we wait without sleeping; 0: never */
+	bool is_crowded;        /* at our last look somebody else wanted the processor */
 	int64_t earlier_cpu_us; /* used while it stood ready: nobody's job */
 	int64_t sampled_cpu_us, sampled_memory, sampled_processes;
 	int64_t next_pulse_us; /* 0: not ready yet */
@@ -190,9 +194,9 @@ void turn_say(struct cell *cell);
 /* cell.c: makes streams and channel; the program's ends are in cell->delivery. */
 int cell_make_streams(struct cell *cell, struct err *err);
 
-/* cell.c: those that most tasks want, for a cell whose task is not known yet. What is missing is
- * made when it is. */
-void cell_make_spare_streams(struct cell *cell);
+/* cell.c: what the client's next task will most likely want, for a cell whose task is not known
+ * yet. What is missing is made when it is. */
+void cell_foresee(struct cell *cell, const struct ahead *ahead);
 void cell_assign(struct cell *cell, const struct task *task, struct result *result);
 void cell_report(const struct cell *cell, struct report *report);
 

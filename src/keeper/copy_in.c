@@ -77,16 +77,40 @@ static int explain_full(int sys, const char *path, struct err *err)
 	return err_sys(err, sys, "copy '%s' into the cell", path);
 }
 
-int workspace_put(const struct workspace *workspace, const char *name, const char *data, size_t len,
-	struct err *err)
+int workspace_create(
+	const struct workspace *workspace, const char *name, int *ret_fd, struct err *err)
 {
 	auto_fd int home_fd = open_home(workspace, err);
 	auto_fd int fd = -1;
 	if (home_fd < 0)
 		return -1;
 	TRY(create(workspace, home_fd, name, 0644, &fd, err));
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int workspace_fill(int fd, const char *name, const char *data, size_t len, struct err *err)
+{
 	int r = io_write(fd, data, len);
 	return r < 0 ? explain_full(-r, name, err) : 0;
+}
+
+int workspace_remove(const struct workspace *workspace, const char *name, struct err *err)
+{
+	auto_fd int home_fd = open_home(workspace, err);
+	if (home_fd < 0)
+		return -1;
+	if (unlinkat(home_fd, name, 0) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "remove '/home/user/%s'", name);
+	return 0;
+}
+
+int workspace_put(const struct workspace *workspace, const char *name, const char *data, size_t len,
+	struct err *err)
+{
+	auto_fd int fd = -1;
+	TRY(workspace_create(workspace, name, &fd, err));
+	return workspace_fill(fd, name, data, len, err);
 }
 
 static int copy_file(const struct workspace *workspace, int home_fd, int from_fd,

@@ -129,7 +129,9 @@ struct ahead {
 	struct policy policy;  /* the same; nothing before there is a text */
 	char *socket;          /* owned; where */
 	struct load load;      /* open once a cell was held */
-	bool is_brisk; /* the last run was over so soon that sleeping meanwhile was a waste */
+	bool is_brisk;  /* the last run was over so soon that sleeping meanwhile was a waste */
+	struct buf job; /* what the last program was given, and */
+	char *program;  /* owned; the name of its file; NULL: none */
 };
 #define AHEAD_NONE                                 \
 	{                                          \
@@ -146,6 +148,9 @@ int ahead_fd(const struct ahead *ahead);
 /* Takes what came from there: a cell is made ready as far as that can be before its job is known,
  * and one that is wanted back is let go of. Waits for nothing. */
 void ahead_collect(struct ahead *ahead);
+
+/* Has its payload wake up while its job is written, where a processor is idle. Once is enough. */
+void ahead_rouse(const struct ahead *ahead);
 void ahead_done(struct ahead *ahead);
 
 /* Who asks for a cell that stands ready. */

@@ -593,13 +593,22 @@ static bool is_over(const struct cell *cell)
 	       cgroup_pids_peak(&cell->group) == 2;
 }
 
+/* Whether our processor is ours alone. A payload that ends and the init that buries it are there
+ * at once for a moment: only who is there at two looks counts. */
+static bool has_processor(struct cell *cell)
+{
+	bool was_crowded = cell->is_crowded;
+	cell->is_crowded = load_spare(&cell->task->ahead->load) < 0;
+	return !cell->is_crowded || !was_crowded;
+}
+
 /* Sleeping and waking up again takes as long as a tenth of a short run: who has short ones, and a
  * processor that nobody else wants, looks instead. True: something came. */
-static bool wait_awake(const struct cell *cell, struct pollfd *fds)
+static bool wait_awake(struct cell *cell, struct pollfd *fds)
 {
 	const struct timespec no_time = { 0 };
 	int n = 0;
-	while (n == 0 && clock_us() < cell->awake_us && load_spare(&cell->task->ahead->load) >= 0)
+	while (n == 0 && clock_us() < cell->awake_us && has_processor(cell))
 		for (int i = 0; i < AWAKE_LOOKS && n == 0; i++)
 			n = ppoll(fds, WAIT_SLOT_COUNT, &no_time, NULL);
 	return n > 0;

@@ -20,7 +20,13 @@ struct workspace {
 /* That of a session, whose descriptor stays the caller's. */
 int workspace_of_session(int workspace_fd, struct workspace *ret_workspace, struct err *err);
 
-/* Writes the code's own file. */
+/* Makes the code's own file, which is the cell's then; fills it; removes it where it is there. */
+int workspace_create(
+	const struct workspace *workspace, const char *name, int *ret_fd, struct err *err);
+int workspace_fill(int fd, const char *name, const char *data, size_t len, struct err *err);
+int workspace_remove(const struct workspace *workspace, const char *name, struct err *err);
+
+/* The first two. */
 int workspace_put(const struct workspace *workspace, const char *name, const char *data, size_t len,
 	struct err *err);
 

@@ -18,12 +18,12 @@ class Http:
     def __init__(self, daemon):
         self.path = daemon.path + ".http"
 
-    def execute(self, code):
+    def execute(self, code, **settings):
         connection = http.client.HTTPConnection("localhost", timeout=HUNG_AFTER)
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(HUNG_AFTER)
         connection.sock.connect(self.path)
-        connection.request("POST", "/v1/execute", json.dumps({"code": code}))
+        connection.request("POST", "/v1/execute", json.dumps({"code": code, **settings}))
         result = parse_result(connection.getresponse().read().decode(), "http")
         result.is_ok()
         return result
@@ -63,6 +63,23 @@ def worker_holds(person):
             told.add(result["stdout"])
             daemon.settle()  # who asks for the next one before it stands ready gets none
         equal(len(told), 3, "cells that draw numbers of their own")
+    nothing_left(person)
+
+
+@claim("ahead: what was made for a run like the last one serves no other")
+def foreseen(person):
+    code = "import os, sys; print(sys.argv[1:], os.environ.get('N'), os.listdir('.'), __file__)"
+    with Daemon(person) as daemon:
+        http_client = hold_one(daemon)
+        for number in "1", "1", "2", "2", "1":
+            result = http_client.execute(code, args=[number, "x"], env=[f"N={number}"])
+            equal(result["stdout"], f"['{number}', 'x'] {number} ['main.py'] /home/user/main.py\n",
+                  "what the run was given")
+            equal(result["meta"]["warm"], True, "warm")
+            daemon.settle()
+        long = http_client.execute(f"{'#' * 100000}\nprint(1)")
+        equal(long["stdout"], "1\n", "stdout of a long program")
+        equal(http_client.execute("print(2)")["stdout"], "2\n", "stdout of a short one after it")
     nothing_left(person)
 
 
