@@ -119,6 +119,21 @@ FRESH = {
 }
 
 
+# The same as calls that take no Python code, and so fewer pages, where there is one.
+QUICK = {
+    "random": lambda random: (_random.Random.seed, (random._inst,)),
+    "numpy.random.mtrand": lambda mtrand: template.can_draw and (
+        template.module.draw_state, (mtrand._rand._bit_generator.capsule,)),
+    "logging": lambda logging: (template.module.set_now, (logging.__dict__, "_startTime")),
+    "threading": lambda threading: hasattr(threading._main_thread, "_native_id") and (
+        template.module.set_thread, (threading._main_thread, "_native_id")),
+}
+
+
+def quick_call(name, owner):
+    return name in QUICK and QUICK[name](owner) or (FRESH[name], (owner,))
+
+
 # ---- what a template must not remember -----------------------------------------------------------
 
 
@@ -159,7 +174,37 @@ def is_needed(function):
     owner = getattr(function, "__self__", None)
     if getattr(owner, "__name__", "") == "Gcf":
         return bool(owner.figs)
-    return True
+    return not is_tidying(function)
+
+
+def is_tidying(function):
+    """Whether it only gives memory back."""
+    return getattr(function, "__module__", "") == "PIL._imaging"
+
+
+def idle_parts():
+    """What must not have grown if there is to be nothing to do at the end: pairs of a container and its
+    size; None: an exit handler is not known."""
+    found = []
+    for function, _args, _kwargs in shelf.exits:
+        owner = getattr(function, "__self__", None)
+        if getattr(function, "__name__", "") == "shutdown" and function.__module__ == "logging":
+            found.append((find_module("logging")._handlerList, template.handler_count))
+        elif getattr(owner, "__name__", "") == "Gcf":
+            found.append((owner.figs, 0))
+        elif not is_tidying(function):
+            return None
+    threading = find_module("threading")
+    if threading is not None:
+        names = ("_active", 1), ("_shutdown_locks", 1), ("_threading_atexits", 0)
+        if not all(hasattr(threading, name) for name, _size in names):
+            return None
+        found += [(getattr(threading, name), size) for name, size in names]
+    return found
+
+
+def find_module(name):
+    return sys.modules.get(name) or shelf.modules.get(name)
 
 
 def quicken_threading(threading):
@@ -285,8 +330,7 @@ def prepare(core, module, cold, names):
     for name, owner in template.fresh.items():
         if name in shelf.modules:
             shelf.effects.setdefault(name, []).append((FRESH[name], (owner,), {}))
-    template.fresh = [(FRESH[name], owner) for name, owner in template.fresh.items()
-                      if name in sys.modules]
+    template.fresh = [(name, owner) for name, owner in template.fresh.items() if name in sys.modules]
     # without those that the guard would speak of, which takes more pages than all the rest
     template.trial = "".join("import %s\n" % name for name in names
                              if name in sys.modules and name not in load("guard").DANGEROUS)
@@ -300,32 +344,39 @@ def prepare(core, module, cold, names):
     for _ in range(REHEARSALS):
         rehearse()
     load("guard").rehearse(gc)
+    road = make_road(gc) if is_shared else None
     gc.collect()
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
-    template.main_names = frozenset(make_new_main(PROGRAM).__dict__)
-    if not is_shared:
+    main = make_new_main(PROGRAM)
+    template.main_names = frozenset(main.__dict__)
+    if is_shared:
+        road.update(main=main, main_names=template.main_names)
+        module.learn(road)
+        sys.excepthook = module.run
+    else:
         core["take_program"] = arrive
         sys.excepthook = core["start"]
-        return
-    module.learn(make_road(gc))
-    sys.excepthook = module.run
 
 
 def make_road(gc):
-    """What the module needs to run a program by itself, as long as it is a plain one."""
+    """What the module needs, besides the program's module, to run it by itself as long as it is a plain
+    one."""
     core, guard = template.core, load("guard")
     drops, returns = core["endings"]()
-    io = sys.modules["io"]
+    io, atexit = sys.modules["io"], find_module("atexit")
+    helpers = find_module("matplotlib._pylab_helpers")
     return {
         "core": core, "trial": template.trial.encode(), "clean": core["clean"],
-        "freshen": freshen if template.fresh else None, "take": take, "start": core["start"],
-        "leave": leave, "stdin_pipe": template.stdin_pipe, "main": sys.modules["__main__"],
-        "main_names": template.main_names, "path": PROGRAM, "path_bytes": os.fsencode(PROGRAM),
+        "fresh": [quick_call(*pair) for pair in template.fresh], "take": take, "start": core["start"],
+        "leave": leave, "stdin_pipe": template.stdin_pipe, "path": PROGRAM,
+        "path_bytes": os.fsencode(PROGRAM),
         "held": core["held"], "closer": guard.CLOSER.union(guard.DANGEROUS),
         "telling": guard.TELLING, "main_word": "__main__", "drops": drops, "returns": returns,
         "prefix": bytes([core["EXTENDED_ARG"]]), "left": core["left"], "failed": core["failed"],
-        "show": core["show"], "known": shelf.known, "exits": shelf.exits, "lock": template.lock,
+        "show": core["show"], "known": shelf.known, "idle": idle_parts(), "lock": template.lock,
+        "figures": helpers and helpers.Gcf.figs, "count_exits": getattr(atexit, "_ncallbacks", None),
+        "exit_count": 1,
         "collect": gc.collect, "count_objects": gc.get_count, "list_objects": gc.get_objects,
         "file_types": (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom,
                        io.BufferedRWPair, io.TextIOWrapper),
@@ -381,8 +432,8 @@ def rehearse():
 
 
 def freshen():
-    for make_fresh, owner in template.fresh:
-        make_fresh(owner)
+    for name, owner in template.fresh:
+        FRESH[name](owner)
 
 
 def arrive():

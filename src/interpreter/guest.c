@@ -26,7 +26,7 @@ enum { CONTROL_FD = 3 };
 static struct {
 	PyObject *trial;        /* the code of a program that does what most do */
 	PyObject *clean;        /* takes our traces away */
-	PyObject *freshen;      /* makes what must not be the template's, or None */
+	PyObject *fresh;        /* calls that make anew what must not be the template's */
 	PyObject *take, *start; /* prepares the program of an arrival; runs it */
 	PyObject *leave;        /* the end of a program that is not plain */
 	PyObject *stdin_pipe;   /* sys.stdin for a pipe */
@@ -36,7 +36,7 @@ static struct {
 /* clang-format off */
 static const struct wanted wanted[] = {
 	{ "trial", &guest.trial },     { "clean", &guest.clean },
-	{ "freshen", &guest.freshen }, { "take", &guest.take },
+	{ "fresh", &guest.fresh }, { "take", &guest.take },
 	{ "start", &guest.start },     { "leave", &guest.leave },
 	{ "stdin_pipe", &guest.stdin_pipe }, { "core", &guest.core },
 };
@@ -47,8 +47,7 @@ int guest_learn(PyObject *things)
 	return plain_take(things, wanted, COUNT_OF(wanted)) < 0 ? -1 : plain_learn(things);
 }
 
-/* ---- arriving ---------------------------------------------------------------------------------
- */
+/* ---- arriving ---------------------------------------------------------------------------- */
 
 static PyObject *nothing(void)
 {
@@ -121,6 +120,18 @@ static void call(PyObject *function)
 	Py_XDECREF(done);
 }
 
+static void freshen(void)
+{
+	for (Py_ssize_t i = 0; i < PyList_Size(guest.fresh); i++) {
+		PyObject *pair = PyList_GetItem(guest.fresh, i);
+		PyObject *done =
+			PyObject_Call(PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), NULL);
+		if (!done)
+			refuse();
+		Py_XDECREF(done);
+	}
+}
+
 /* Returns in a guest that has its job. */
 static void await_job(struct arrival *ret_arrival)
 {
@@ -131,16 +142,14 @@ static void await_job(struct arrival *ret_arrival)
 	int r = interpreter_serve(CONTROL_FD, PyBytes_AsString(guest.trial), &err);
 	if (r != 0)
 		_exit(r == 1 ? 0 : 1); /* nobody is left to serve, or has been told why */
-	if (guest.freshen != Py_None)
-		call(guest.freshen);
+	freshen();
 	while ((r = interpreter_arrive(ret_arrival)) == 1)
 		plain_rehearse();
 	if (r < 0)
 		_exit(1);
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------- */
 
 static bool is_usual(const struct arrival *arrival, PyObject *argv, PyObject *env)
 {

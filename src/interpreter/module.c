@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -146,6 +147,39 @@ static PyObject *draw_state(PyObject *module, PyObject *args)
 	return PyBool_FromLong(n == sizeof(state->key));
 }
 
+/* The time of day, as what it was before: seconds, or nanoseconds. */
+static PyObject *set_now(PyObject *module, PyObject *args)
+{
+	PyObject *names = NULL;
+	PyObject *name = NULL;
+	struct timespec now;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "OO", &names, &name))
+		return NULL;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	PyObject *old = PyDict_GetItem(names, name);
+	PyObject *value =
+		old && PyLong_Check(old)
+			? PyLong_FromLongLong(now.tv_sec * 1000000000LL + now.tv_nsec)
+			: PyFloat_FromDouble((double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+	int r = value ? PyDict_SetItem(names, name, value) : -1;
+	Py_XDECREF(value);
+	return r < 0 ? NULL : nothing();
+}
+
+static PyObject *set_thread(PyObject *module, PyObject *args)
+{
+	PyObject *thread = NULL;
+	PyObject *name = NULL;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "OO", &thread, &name))
+		return NULL;
+	PyObject *value = PyLong_FromLong((long)gettid());
+	int r = value ? PyObject_SetAttr(thread, name, value) : -1;
+	Py_XDECREF(value);
+	return r < 0 ? NULL : nothing();
+}
+
 static PyObject *refuse(PyObject *module, PyObject *args)
 {
 	const char *why = NULL;
@@ -240,6 +274,8 @@ static PyMethodDef methods[] = {
 		"find_value(code, source) -> the code that returns its value, None: it has none, "
 		"False: unclear" },
 	{ "draw_state", draw_state, METH_VARARGS, "draw_state(capsule) -> bool" },
+	{ "set_now", set_now, METH_VARARGS, "set_now(names, name): the time of day" },
+	{ "set_thread", set_thread, METH_VARARGS, "set_thread(thread, name): its number" },
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },

@@ -16,7 +16,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/own.h"
 #include "interpreter/interpreter.h"
@@ -37,8 +39,10 @@ static struct {
 	PyObject *drops, *returns, *prefix;
 	/* the end of core.py's start(): the program left, failed, or has a value */
 	PyObject *left, *failed, *show;
-	/* leaving */
-	PyObject *known, *exits, *lock;
+	/* pictures that may be left to show: what has them, or None */
+	PyObject *figures;
+	/* leaving: what must not have grown, as pairs, or None; and what is to be done then */
+	PyObject *known, *idle, *lock, *count_exits, *exit_count;
 	PyObject *collect, *count_objects, *list_objects, *file_types;
 	PyObject *nothing; /* a program that does nothing, as bytes */
 } road;
@@ -52,8 +56,10 @@ static const struct wanted wanted[] = {
 	{ "drops", &road.drops },             { "returns", &road.returns },
 	{ "prefix", &road.prefix },           { "left", &road.left },
 	{ "failed", &road.failed },           { "show", &road.show },
-	{ "known", &road.known },             { "exits", &road.exits },
-	{ "lock", &road.lock },               { "collect", &road.collect },
+	{ "figures", &road.figures },         { "known", &road.known },
+	{ "idle", &road.idle },               { "lock", &road.lock },
+	{ "count_exits", &road.count_exits }, { "exit_count", &road.exit_count },
+	{ "collect", &road.collect },
 	{ "count_objects", &road.count_objects }, { "list_objects", &road.list_objects },
 	{ "file_types", &road.file_types },   { "nothing", &road.nothing },
 };
@@ -65,7 +71,8 @@ static struct {
 		*name, *main, *gc, *pyplot;
 } word;
 
-static int status = -1; /* of a program that went this way to its end */
+static int status = -1;   /* of a program that went this way to its end */
+static bool is_left_over; /* something of it, at a look that was in vain */
 
 static int make_words(void)
 {
@@ -107,8 +114,7 @@ int plain_learn(PyObject *things)
 	return plain_take(things, wanted, COUNT_OF(wanted)) < 0 ? -1 : make_words();
 }
 
-/* ---- compiling --------------------------------------------------------------------------------
- */
+/* ---- compiling --------------------------------------------------------------------------- */
 
 /* The code; NULL without an error: it cannot be compiled, and somebody else has the words. What the
  * compiler warns of is held back, for who compiles it again would repeat it. */
@@ -129,8 +135,7 @@ static PyObject *compile(const char *source)
 	return code;
 }
 
-/* ---- the guard --------------------------------------------------------------------------------
- */
+/* ---- the guard --------------------------------------------------------------------------- */
 
 /* Of a name with dots, what counts is what it begins with. */
 static bool is_closer(PyObject *name)
@@ -193,8 +198,7 @@ bool plain_is_harmless(PyObject *code)
 	return is;
 }
 
-/* ---- the last expression ----------------------------------------------------------------------
- */
+/* ---- the last expression ----------------------------------------------------------------- */
 
 /* The instruction at which this code drops its last value, which is two bytes; less: it has none.
  * Arguments differ, so only every other byte counts. */
@@ -278,119 +282,7 @@ PyObject *plain_find_value(PyObject *code, const char *source, size_t size)
 	return found;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
-
-/* The code to run; NULL without an error: it is not a plain one. */
-static PyObject *prepare(PyObject *source)
-{
-	char *text = NULL;
-	Py_ssize_t size = 0;
-	if (PyBytes_AsStringAndSize(source, &text, &size) < 0 || strlen(text) != (size_t)size) {
-		PyErr_Clear();
-		return NULL;
-	}
-	PyObject *code = compile(text);
-	PyObject *found = NULL;
-	if (code && plain_is_harmless(code))
-		found = plain_find_value(code, text, (size_t)size);
-	if (found == Py_None) {
-		Py_DECREF(found);
-		return code;
-	}
-	Py_XDECREF(code);
-	return found;
-}
-
-static PyObject *end_by_exception(void)
-{
-	PyObject *type = NULL;
-	PyObject *failure = NULL;
-	PyObject *trace = NULL;
-	PyErr_Fetch(&type, &failure, &trace);
-	PyErr_NormalizeException(&type, &failure, &trace);
-	if (trace)
-		(void)PyException_SetTraceback(failure, trace);
-	bool has_left = PyErr_GivenExceptionMatches(failure, PyExc_SystemExit);
-	PyObject *result = PyObject_CallFunctionObjArgs(
-		has_left ? road.left : road.failed, road.main, road.path, failure, NULL);
-	if (!has_left || !result) {
-		Py_XDECREF(type);
-		Py_XDECREF(failure);
-		Py_XDECREF(trace);
-		return result;
-	}
-	Py_DECREF(result);
-	PyErr_Restore(type, failure, trace);
-	return NULL;
-}
-
-static bool has_figures(void)
-{
-	return PyDict_GetItem(PyImport_GetModuleDict(), word.pyplot) != NULL;
-}
-
-static PyObject *end_quietly(PyObject *names)
-{
-	status = 0;
-	(void)PyDict_DelItem(names, word.file);
-	PyErr_Clear();
-	(void)PyDict_DelItem(names, word.cached);
-	PyErr_Clear();
-	PyErr_SetNone(PyExc_SystemExit);
-	return NULL;
-}
-
-/* The value goes where it is shown: nobody else holds it. */
-static PyObject *end_with(PyObject *value, PyObject *line)
-{
-	PyObject *box = PyList_New(0);
-	if (box && value != Py_None && PyList_Append(box, value) < 0)
-		Py_CLEAR(box);
-	Py_DECREF(value);
-	PyObject *result =
-		box ? PyObject_CallFunctionObjArgs(road.show, road.main, road.path, line, box, NULL)
-		    : NULL;
-	Py_XDECREF(box);
-	return result;
-}
-
-/* Of the last line that has something. */
-static PyObject *last_line(PyObject *source)
-{
-	const char *text = PyBytes_AsString(source);
-	Py_ssize_t size = PyBytes_Size(source);
-	long line = 1;
-	while (size > 0 && strchr(" \t\n", text[size - 1]))
-		size--;
-	for (Py_ssize_t i = 0; i < size; i++)
-		line += text[i] == '\n';
-	return PyLong_FromLong(line);
-}
-
-int plain_run(PyObject *source, PyObject **ret_result)
-{
-	PyObject *code = prepare(source);
-	if (!code)
-		return 1;
-	PyObject *names = PyModule_GetDict(road.main);
-	PyObject *value = PyEval_EvalCode(code, names, names);
-	Py_DECREF(code);
-	if (!value) {
-		*ret_result = end_by_exception();
-	} else if (value == Py_None && !has_figures()) {
-		Py_DECREF(value);
-		*ret_result = end_quietly(names);
-	} else {
-		PyObject *line = last_line(source);
-		*ret_result = end_with(value, line);
-		Py_XDECREF(line);
-	}
-	return 0;
-}
-
-/* ---- leaving ----------------------------------------------------------------------------------
- */
+/* ---- leaving ----------------------------------------------------------------------------- */
 
 static bool is_flushed(const char *name)
 {
@@ -476,8 +368,7 @@ static bool has_left_nothing(void)
 	PyObject *name = NULL;
 	PyObject *value = NULL;
 	int left = ITEMS_MAX;
-	if (PyDict_GetItem(modules, word.main) != road.main || PyDict_GetItem(modules, word.gc) ||
-		has_own_modules())
+	if (PyDict_GetItem(modules, word.main) != road.main || has_own_modules())
 		return false;
 	PyObject *names = PyModule_GetDict(road.main);
 	for (Py_ssize_t at = 0; PyDict_Next(names, &at, &name, &value);)
@@ -486,13 +377,16 @@ static bool has_left_nothing(void)
 	return true;
 }
 
-/* Whether nothing is so old that this would not find it: or it came so far, or was made to. */
-static bool is_young(void)
+/* How far to look for what is to be collected: what is older than this only exists if it came so
+ * far, or was made to. */
+static long oldest_generation(void)
 {
+	if (PyDict_GetItem(PyImport_GetModuleDict(), word.gc))
+		return 2;
 	PyObject *counts = PyObject_CallFunctionObjArgs(road.count_objects, NULL);
-	bool is = counts && PyLong_AsLong(PyTuple_GetItem(counts, 2)) == 0;
+	bool is_young = counts && PyLong_AsLong(PyTuple_GetItem(counts, 2)) == 0;
 	Py_XDECREF(counts);
-	return is;
+	return is_young ? 1 : 2;
 }
 
 /* Whether there is nothing to collect, and so nobody who had something to say. */
@@ -504,6 +398,32 @@ static bool is_tidy(long generation)
 	Py_XDECREF(number);
 	Py_XDECREF(found);
 	return is;
+}
+
+/* Whether what the template's modules do at the end has nothing to do, and no threads are there. */
+static bool is_idle(void)
+{
+	if (road.idle == Py_None)
+		return false;
+	for (Py_ssize_t i = 0; i < PyList_Size(road.idle); i++) {
+		PyObject *pair = PyList_GetItem(road.idle, i);
+		Py_ssize_t size = PyObject_Size(PyTuple_GetItem(pair, 0));
+		if (size < 0 || size > PyLong_AsSsize_t(PyTuple_GetItem(pair, 1)))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the program left nothing to be done at the end. */
+static bool has_no_exits(void)
+{
+	if (road.count_exits == Py_None)
+		return false;
+	PyObject *count = PyObject_CallFunctionObjArgs(road.count_exits, NULL);
+	bool has_none = count && PyLong_AsLong(count) == PyLong_AsLong(road.exit_count);
+	Py_XDECREF(count);
+	PyErr_Clear();
+	return has_none;
 }
 
 /* A file that something still holds open, and that may have to be written. */
@@ -532,17 +452,135 @@ int plain_status(void)
 
 bool plain_is_over(void)
 {
-	bool is = PyList_Size(road.exits) == 0 && interpreter_is_owner() && has_left_nothing() &&
-		  is_flushed("stdout") && is_flushed("stderr") && is_young() && is_tidy(1) &&
+	bool is = !is_left_over && is_idle() && interpreter_is_owner() && has_left_nothing() &&
+		  is_flushed("stdout") && is_flushed("stderr") && is_tidy(oldest_generation()) &&
 		  !has_files();
 	PyObject *held = is ? PyObject_CallMethodObjArgs(road.lock, word.acquire, NULL) : NULL;
 	Py_XDECREF(held);
 	PyErr_Clear();
+	is_left_over = !is;
 	return is;
 }
 
-/* ---- practice ---------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------- */
+
+/* The code to run; NULL without an error: it is not a plain one. */
+static PyObject *prepare(PyObject *source)
+{
+	char *text = NULL;
+	Py_ssize_t size = 0;
+	if (PyBytes_AsStringAndSize(source, &text, &size) < 0 || strlen(text) != (size_t)size) {
+		PyErr_Clear();
+		return NULL;
+	}
+	PyObject *code = compile(text);
+	PyObject *found = NULL;
+	if (code && plain_is_harmless(code))
+		found = plain_find_value(code, text, (size_t)size);
+	if (found == Py_None) {
+		Py_DECREF(found);
+		return code;
+	}
+	Py_XDECREF(code);
+	return found;
+}
+
+static PyObject *end_by_exception(void)
+{
+	PyObject *type = NULL;
+	PyObject *failure = NULL;
+	PyObject *trace = NULL;
+	PyErr_Fetch(&type, &failure, &trace);
+	PyErr_NormalizeException(&type, &failure, &trace);
+	if (trace)
+		(void)PyException_SetTraceback(failure, trace);
+	bool has_left = PyErr_GivenExceptionMatches(failure, PyExc_SystemExit);
+	PyObject *result = PyObject_CallFunctionObjArgs(
+		has_left ? road.left : road.failed, road.main, road.path, failure, NULL);
+	if (!has_left || !result) {
+		Py_XDECREF(type);
+		Py_XDECREF(failure);
+		Py_XDECREF(trace);
+		return result;
+	}
+	Py_DECREF(result);
+	PyErr_Restore(type, failure, trace);
+	return NULL;
+}
+
+static bool has_figures(void)
+{
+	if (!PyDict_GetItem(PyImport_GetModuleDict(), word.pyplot))
+		return false;
+	return road.figures == Py_None || PyObject_Size(road.figures) != 0;
+}
+
+/* Most end here: an interpreter that finds nothing to do when it ends still looks everywhere. */
+static PyObject *end_quietly(PyObject *names)
+{
+	status = 0;
+	if (has_no_exits() && plain_is_over()) {
+		(void)fflush(stdout);
+		interpreter_say_done(status);
+		_exit(status);
+	}
+	(void)PyDict_DelItem(names, word.file);
+	PyErr_Clear();
+	(void)PyDict_DelItem(names, word.cached);
+	PyErr_Clear();
+	PyErr_SetNone(PyExc_SystemExit);
+	return NULL;
+}
+
+/* The value goes where it is shown: nobody else holds it. */
+static PyObject *end_with(PyObject *value, PyObject *line)
+{
+	PyObject *box = PyList_New(0);
+	if (box && value != Py_None && PyList_Append(box, value) < 0)
+		Py_CLEAR(box);
+	Py_DECREF(value);
+	PyObject *result =
+		box ? PyObject_CallFunctionObjArgs(road.show, road.main, road.path, line, box, NULL)
+		    : NULL;
+	Py_XDECREF(box);
+	return result;
+}
+
+/* Of the last line that has something. */
+static PyObject *last_line(PyObject *source)
+{
+	const char *text = PyBytes_AsString(source);
+	Py_ssize_t size = PyBytes_Size(source);
+	long line = 1;
+	while (size > 0 && strchr(" \t\n", text[size - 1]))
+		size--;
+	for (Py_ssize_t i = 0; i < size; i++)
+		line += text[i] == '\n';
+	return PyLong_FromLong(line);
+}
+
+int plain_run(PyObject *source, PyObject **ret_result)
+{
+	PyObject *code = prepare(source);
+	if (!code)
+		return 1;
+	PyObject *names = PyModule_GetDict(road.main);
+	PyObject *value = PyEval_EvalCode(code, names, names);
+	Py_DECREF(code);
+	if (!value) {
+		*ret_result = end_by_exception();
+	} else if (value == Py_None && !has_figures()) {
+		Py_DECREF(value);
+		*ret_result = end_quietly(names);
+	} else {
+		PyObject *line = last_line(source);
+		*ret_result = end_with(value, line);
+		Py_XDECREF(line);
+	}
+	return 0;
+}
+
+/* ---- practice ---------------------------------------------------------------------------- */
 
 void plain_rehearse(void)
 {

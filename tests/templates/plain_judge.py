@@ -17,8 +17,8 @@ exec(compile(open(sys.argv[1] + "/core.py").read(), "core.py", "exec"), core)
 guard = core["load"]("guard")
 drops, returns = core["endings"]()
 road = dict.fromkeys((
-    "core", "trial", "clean", "freshen", "take", "start", "leave", "stdin_pipe", "main", "main_names", "path",
-    "path_bytes", "held", "left", "failed", "show", "known", "exits", "lock", "collect", "count_objects",
+    "core", "trial", "clean", "fresh", "take", "start", "leave", "stdin_pipe", "main", "main_names", "path",
+    "path_bytes", "held", "left", "failed", "show", "known", "idle", "lock", "figures", "count_exits", "exit_count", "collect", "count_objects",
     "list_objects", "file_types", "nothing"))
 road.update(closer=guard.CLOSER.union(guard.DANGEROUS), telling=guard.TELLING, main_word="__main__", drops=drops,
             returns=returns, prefix=bytes([core["EXTENDED_ARG"]]))
