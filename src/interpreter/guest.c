@@ -16,7 +16,6 @@
 #include "base/own.h"
 #include "interpreter/guest.h"
 #include "interpreter/holes.h"
-#include "interpreter/huge.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/plain.h"
 
@@ -138,7 +137,6 @@ static void await_job(struct arrival *ret_arrival)
 	struct err err = { 0 };
 	PyObject *version = PySys_GetObject("hexversion");
 	holes_fill(version ? PyLong_AsLong(version) : 0);
-	huge_merge();
 	int r = interpreter_serve(CONTROL_FD, PyBytes_AsString(guest.trial), &err);
 	if (r != 0)
 		_exit(r == 1 ? 0 : 1); /* nobody is left to serve, or has been told why */

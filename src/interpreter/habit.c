@@ -15,12 +15,13 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/own.h"
+#include "interpreter/huge.h"
+#include "interpreter/proc_text.h"
 
 #ifndef MADV_POPULATE_READ /* since 5.14 */
 #define MADV_POPULATE_READ 22
@@ -29,10 +30,8 @@
 
 enum {
 	STRETCHES_MAX = 2000,
-	PAGE = 4096,
 	ENTRIES = 512,           /* of the kernel's list, read at once */
 	READ_GAP = 16,           /* pages that it is cheaper to look up too than to begin anew */
-	MAPS_MAX = 1 << 18,      /* of text */
 	TURN_LEAST = 160,        /* pages: whoever touched fewer has had no turn, */
 	TURN_MOST = 1024,        /* and whoever touched more had one that is not like others */
 	TURN_MAPPING = 64 << 20, /* what is larger is data */
@@ -107,42 +106,27 @@ static void note_mapping(struct look *look, uintptr_t start, uintptr_t end)
 	}
 }
 
-/* "7f1c2e000000-7f1c2e021000 rw-p …": what is shared is none of a guest's memory. */
-static void note_line(struct look *look, const char *line)
-{
-	char *rest = NULL;
-	uintptr_t start = strtoull(line, &rest, 16);
-	uintptr_t end = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
-	if (end <= start || strlen(rest) <= 5 || rest[1] != 'r' || rest[4] != 'p')
-		return;
-	if (!look->is_turn || end - start <= TURN_MAPPING)
-		note_mapping(look, start, end);
-}
-
 /* Not with malloc(): what it would leave behind in the template is what guests are learnt from.
  * False: it is not known. */
 static bool note_process(int proc_fd, const char *process, struct look *look)
 {
 	char name[64];
-	size_t len = 0;
-	ssize_t n = 1;
-	(void)snprintf(name, sizeof(name), "%s/maps", process);
-	auto_fd int maps_fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
+	struct proc_text text;
 	(void)snprintf(name, sizeof(name), "%s/pagemap", process);
 	auto_fd int pages_fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-	char *text =
-		mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	(void)snprintf(name, sizeof(name), "%s/maps", process);
 	look->to->count = 0;
 	look->pages_fd = pages_fd;
-	if (text == MAP_FAILED)
+	if (!proc_text_open(&text, proc_fd, name))
 		return false;
-	for (; maps_fd >= 0 && n > 0 && len<MAPS_MAX - 1; len += n> 0 ? (size_t)n : 0)
-		n = read(maps_fd, text + len, MAPS_MAX - 1 - len);
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		note_line(look, line);
+	for (const char *line; (line = proc_text_line(&text));) {
+		struct mapping mapping;
+		/* what is shared is none of a guest's memory */
+		if (mapping_read(&mapping, line) && mapping.is_readable && mapping.is_private &&
+			(!look->is_turn || mapping.end - mapping.start <= TURN_MAPPING))
+			note_mapping(look, mapping.start, mapping.end);
 	}
-	(void)munmap(text, MAPS_MAX);
+	proc_text_close(&text);
 	return look->to->count < STRETCHES_MAX && sysconf(_SC_PAGESIZE) == PAGE;
 }
 

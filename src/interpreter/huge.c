@@ -11,12 +11,11 @@
 #include "interpreter/huge.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "interpreter/pack.h"
 #include "interpreter/text.h"
 
 #ifndef MADV_COLLAPSE /* since 6.1 */
@@ -24,11 +23,8 @@
 #endif
 
 enum {
-	PAGE = 4096,
-	HUGE = 2 << 20,
 	PAGES = HUGE / PAGE,
-	LEAST = PAGES * 3 / 4, /* a stretch with fewer pages in use would become too heavy */
-	STRETCHES_MAX = 1024,
+	HEAP_ROOM = 1 << 18,
 };
 
 /* Not part of the stable interface, and the same since Python 3.4. */
@@ -39,10 +35,7 @@ struct arena_allocator {
 };
 
 static struct {
-	char *stretches[STRETCHES_MAX];
-	size_t count;
-	char *next, *end; /* of the last one, what is not given out */
-	char *heap;       /* where libc's began to grow */
+	char *next, *end; /* of the last stretch, what is not given out */
 	void *function;   /* one of the interpreter's own */
 	bool is_over;     /* what comes now is a guest's */
 } huge;
@@ -53,9 +46,9 @@ static char *map(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static char *round_up(char *at)
+uintptr_t huge_round_up(uintptr_t at)
 {
-	return at + (HUGE - (uintptr_t)at % HUGE) % HUGE;
+	return at + (HUGE - at % HUGE) % HUGE;
 }
 
 static void give_back(char *start, const char *end)
@@ -64,15 +57,22 @@ static void give_back(char *start, const char *end)
 		(void)munmap(start, (size_t)(end - start));
 }
 
+char *huge_map(size_t size)
+{
+	char *at = map(size + HUGE);
+	if (!at)
+		return NULL;
+	char *start = at + (huge_round_up((uintptr_t)at) - (uintptr_t)at);
+	give_back(at, start);
+	give_back(start + size, at + size + HUGE);
+	return start;
+}
+
 static bool add_stretch(void)
 {
-	char *at = huge.count < STRETCHES_MAX ? map(2 * (size_t)HUGE) : NULL;
-	if (!at)
+	char *start = huge_map(HUGE);
+	if (!start)
 		return false;
-	char *start = round_up(at);
-	give_back(at, start);
-	give_back(start + HUGE, at + 2 * (size_t)HUGE);
-	huge.stretches[huge.count++] = start;
 	huge.next = start;
 	huge.end = start + HUGE;
 	return true;
@@ -100,40 +100,39 @@ void huge_begin(void)
 	static struct arena_allocator arenas = { .alloc = alloc_arena, .free = free_arena };
 	void (*set)(struct arena_allocator *) = NULL;
 	*(void **)&set = dlsym(RTLD_DEFAULT, "PyObject_SetArenaAllocator");
-	huge.heap = sbrk(0);
 	huge.function = *(void **)&set;
 	if (set && sysconf(_SC_PAGESIZE) == PAGE)
 		set(&arenas);
 }
 
-static bool is_full(char *start)
+bool huge_is_full(char *start, size_t size)
 {
 	unsigned char present[PAGES];
 	size_t count = 0;
-	if (mincore(start, HUGE, present) < 0)
-		return false; /* some of it was given back */
-	for (size_t i = 0; i < PAGES; i++)
-		count += present[i] & 1;
-	return count >= LEAST;
+	for (size_t at = 0; at < size; at += HUGE) {
+		size_t part = size - at < HUGE ? size - at : HUGE;
+		if (mincore(start + at, part, present) < 0)
+			return false; /* some of it was given back */
+		for (size_t i = 0; i < part / PAGE; i++)
+			count += present[i] & 1;
+	}
+	return count >= size / PAGE * 3 / 4;
 }
 
-static void merge(char *start)
+bool huge_collapse(char *start, size_t size)
 {
-	if (is_full(start))
-		(void)madvise(start, HUGE, MADV_COLLAPSE); /* else it stays as it is */
+	return madvise(start, size, MADV_COLLAPSE) == 0;
 }
 
-void huge_merge(void)
+void huge_merge(int proc_fd)
 {
-	const char *heap_end = sbrk(0);
 	huge.is_over = true;
 	give_back(huge.next, huge.end);
+	/* some room stays: each guest would have to ask for it again */
+	(void)malloc_trim(HEAP_ROOM);
 	if (sysconf(_SC_PAGESIZE) != PAGE)
 		return;
 	if (huge.function)
 		text_merge(huge.function);
-	for (size_t i = 0; i < huge.count; i++)
-		merge(huge.stretches[i]);
-	for (char *at = round_up(huge.heap); at + HUGE <= heap_end; at += HUGE)
-		merge(at);
+	pack_memory(proc_fd);
 }

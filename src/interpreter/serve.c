@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,11 +36,10 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "interpreter/habit.h"
+#include "interpreter/huge.h"
 #include "interpreter/parts.h"
 #include "interpreter/trial.h"
 #include "zygote/zygote.h"
-
-enum { HEAP_ROOM = 1 << 18 };
 
 static struct {
 	struct template_page *template;
@@ -298,6 +296,12 @@ static int try_out(const char *code)
 	return 1;
 }
 
+static void merge_memory(void)
+{
+	auto_fd int proc_fd = jail_open_proc();
+	huge_merge(proc_fd);
+}
+
 int interpreter_serve(int control_fd, const char *code, struct err *err)
 {
 	if (!jail_is_single_threaded()) {
@@ -313,8 +317,7 @@ int interpreter_serve(int control_fd, const char *code, struct err *err)
 	self.home_fd = pidfd_open(getpid(), 0);
 	if (self.home_fd >= 0 && jail_fork_into(self.home_fd) < 0)
 		own_close(&self.home_fd);
-	/* some room stays: each guest would have to ask for it again */
-	(void)malloc_trim(HEAP_ROOM);
+	merge_memory();
 	if (try_out(code) == 0)
 		return 0;
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);

@@ -17,15 +17,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#ifndef MADV_COLLAPSE /* since 6.1 */
-#define MADV_COLLAPSE 25
-#endif
+#include "interpreter/huge.h"
 
-enum { PAGE = 4096, HUGE = 2 << 20 };
-
-static uintptr_t round_up(uintptr_t at, uintptr_t size)
+static uintptr_t round_up_page(uintptr_t at)
 {
-	return at + (size - at % size) % size;
+	return (at + PAGE - 1) / PAGE * PAGE;
 }
 
 static void add_segment(
@@ -33,7 +29,7 @@ static void add_segment(
 {
 	const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
 	uintptr_t start = object->dlpi_addr + segment->p_vaddr;
-	uintptr_t end = round_up(start + segment->p_memsz, PAGE);
+	uintptr_t end = round_up_page(start + segment->p_memsz);
 	struct run *last = *count > 0 ? &runs[*count - 1] : NULL;
 	start -= start % PAGE;
 	/* where two share a page, the later one has it */
@@ -55,26 +51,11 @@ size_t text_find(const struct dl_phdr_info *object, struct run runs[TEXT_RUNS_MA
 		if (object->dlpi_phdr[i].p_type == PT_LOAD)
 			add_segment(object, i, runs, &count);
 	for (size_t i = 0; i < count; i++) {
-		struct run run = { round_up(runs[i].start, HUGE),
-			runs[i].end - runs[i].end % HUGE };
+		struct run run = { huge_round_up(runs[i].start), runs[i].end - runs[i].end % HUGE };
 		if (run.start < run.end)
 			runs[kept++] = run;
 	}
 	return kept;
-}
-
-/* The mapping is to begin where a large page can. */
-static char *map_aligned(size_t size)
-{
-	char *at =
-		mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		return NULL;
-	size_t before = round_up((uintptr_t)at, HUGE) - (uintptr_t)at;
-	if (before > 0)
-		(void)munmap(at, before);
-	(void)munmap(at + before + size, HUGE - before);
-	return at + before;
 }
 
 int text_replace(const struct run *run)
@@ -82,13 +63,12 @@ int text_replace(const struct run *run)
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as numbers */
 	char *text = (char *)run->start;
 	size_t size = run->end - run->start;
-	char *copy = map_aligned(size);
+	char *copy = huge_map(size);
 	if (!copy)
 		return -errno;
 	memcpy(copy, text, size);
 	__builtin___clear_cache(copy, copy + size);
-	if (madvise(copy, size, MADV_COLLAPSE) == 0 &&
-		mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
+	if (huge_collapse(copy, size) && mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
 		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, text) == text)
 		return 0;
 	int saved_errno = errno;
