@@ -24,6 +24,7 @@
 
 enum {
 	PAGES = HUGE / PAGE,
+	STRETCH = 16 * HUGE, /* each is a mapping of its own */
 	HEAP_ROOM = 1 << 18,
 };
 
@@ -70,12 +71,9 @@ char *huge_map(size_t size)
 
 static bool add_stretch(void)
 {
-	char *start = huge_map(HUGE);
-	if (!start)
-		return false;
-	huge.next = start;
-	huge.end = start + HUGE;
-	return true;
+	huge.next = huge_map(STRETCH);
+	huge.end = huge.next ? huge.next + STRETCH : NULL;
+	return huge.next;
 }
 
 static void *alloc_arena(void *context, size_t size)

@@ -4,11 +4,14 @@
  * each guest looks them up again, one fault for sixteen of them, and takes each back at its end. A
  * large page is one entry, and one that is not a file's is handed down. In a file it would have to
  * be all code or all constants, and no distribution aligns them so; memory of our own can be both,
- * and has a copy.
+ * and has a copy. It is made elsewhere and takes the place of the original at once, so nobody ever
+ * finds another byte there.
  *
- * The copy is made elsewhere and takes the place of the original at once, so nobody ever finds
- * another byte there. By that constants beside the code become executable; nothing is writable that
- * was not.
+ * Libraries stay as they are, but each has three mappings that are only read, its code between
+ * constants, and a fork copies mappings one by one, too: with one protection they are one.
+ *
+ * By both, constants beside code become executable, as they were before linkers kept them apart;
+ * nothing is writable that was not.
  */
 #include "interpreter/text.h"
 
@@ -37,32 +40,41 @@ static void add_segment(
 		last->end = start;
 	if ((segment->p_flags & (PF_R | PF_W)) != PF_R)
 		return;
-	if (last && last->end == start)
-		last->end = end;
-	else if (*count < TEXT_RUNS_MAX)
-		runs[(*count)++] = (struct run){ start, end };
+	if (!last || last->end != start) {
+		if (*count == TEXT_RUNS_MAX)
+			return;
+		last = &runs[(*count)++];
+		*last = (struct run){ .start = start };
+	}
+	last->end = end;
+	last->segment_count++;
+	last->has_code |= (segment->p_flags & PF_X) != 0;
 }
 
 size_t text_find(const struct dl_phdr_info *object, struct run runs[TEXT_RUNS_MAX])
 {
 	size_t count = 0;
-	size_t kept = 0;
 	for (size_t i = 0; i < object->dlpi_phnum; i++) /* in the order of their addresses */
 		if (object->dlpi_phdr[i].p_type == PT_LOAD)
 			add_segment(object, i, runs, &count);
-	for (size_t i = 0; i < count; i++) {
-		struct run run = { huge_round_up(runs[i].start), runs[i].end - runs[i].end % HUGE };
-		if (run.start < run.end)
-			runs[kept++] = run;
-	}
-	return kept;
+	return count;
+}
+
+/* NOLINTBEGIN(performance-no-int-to-ptr): the loader tells addresses as numbers */
+void text_join(const struct run *run)
+{
+	if (run->segment_count > 1 && run->has_code)
+		(void)mprotect((void *)run->start, run->end - run->start, PROT_READ | PROT_EXEC);
 }
 
 int text_replace(const struct run *run)
 {
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as numbers */
-	char *text = (char *)run->start;
-	size_t size = run->end - run->start;
+	uintptr_t from = huge_round_up(run->start);
+	uintptr_t to = run->end - run->end % HUGE;
+	char *text = (char *)from;
+	size_t size = to - from;
+	if (from >= to)
+		return 0;
 	char *copy = huge_map(size);
 	if (!copy)
 		return -errno;
@@ -75,6 +87,7 @@ int text_replace(const struct run *run)
 	(void)munmap(copy, size);
 	return -saved_errno;
 }
+/* NOLINTEND(performance-no-int-to-ptr) */
 
 struct search {
 	uintptr_t wanted; /* an address in the object */
@@ -96,11 +109,16 @@ static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
 static int look(struct dl_phdr_info *object, size_t size, void *context)
 {
 	struct search *search = context;
+	struct run runs[TEXT_RUNS_MAX];
+	size_t count = text_find(object, runs);
 	(void)size;
-	if (!has_address(object, search->wanted))
-		return 0;
-	search->count = text_find(object, search->runs);
-	return 1;
+	for (size_t i = 0; i < count; i++)
+		text_join(&runs[i]);
+	if (has_address(object, search->wanted)) {
+		memcpy(search->runs, runs, count * sizeof(runs[0]));
+		search->count = count;
+	}
+	return 0;
 }
 
 void text_merge(const void *function)

@@ -6,9 +6,8 @@
 #include <sys/mman.h>
 
 #include "base/own.h"
+#include "interpreter/huge.h"
 #include "interpreter/text.h"
-
-enum { HUGE = 2 << 20 };
 
 static ElfW(Phdr) segment(unsigned int flags, uintptr_t start, uintptr_t end)
 {
@@ -25,7 +24,7 @@ static size_t find(const ElfW(Phdr) * segments, size_t count, uintptr_t base, st
 	return text_find(&object, runs);
 }
 
-TEST(neighbours_that_are_only_read_fill_large_pages_together)
+TEST(neighbours_that_are_only_read_are_one_run)
 {
 	/* as Debian links python3.11 */
 	const ElfW(Phdr) segments[] = {
@@ -36,37 +35,37 @@ TEST(neighbours_that_are_only_read_fill_large_pages_together)
 		segment(PF_R | PF_W, 0x940dc8, 0xac3b78),
 	};
 	struct run runs[TEXT_RUNS_MAX];
-	ASSERT_EQ(find(segments, COUNT_OF(segments), 0, runs), 1);
-	ASSERT_EQ(runs[0].start, 0x400000);
-	ASSERT_EQ(runs[0].end, 0x800000);
-	/* at another address less of it is aligned */
 	ASSERT_EQ(find(segments, COUNT_OF(segments), 0x1000, runs), 1);
-	ASSERT_EQ(runs[0].start, 0x600000);
-	ASSERT_EQ(runs[0].end, 0x800000);
+	ASSERT_EQ(runs[0].start, 0x401000);
+	ASSERT_EQ(runs[0].end, 0x941000);
+	ASSERT_EQ(runs[0].segment_count, 3);
+	ASSERT(runs[0].has_code);
 }
 
 TEST(what_is_written_to_or_not_there_is_in_none)
 {
 	struct run runs[TEXT_RUNS_MAX];
-	const ElfW(Phdr) gap[] = {
+	const ElfW(Phdr) apart[] = {
 		segment(PF_R, 0x400000, 0x500000),
 		segment(PF_R | PF_X, 0x501000, 0x600000),
-	};
-	const ElfW(Phdr) written[] = {
-		segment(PF_R | PF_X, 0x400000, 0x500000),
-		segment(PF_R | PF_W, 0x500000, 0x501000),
-		segment(PF_R, 0x501000, 0x600000),
+		segment(PF_R | PF_W, 0x600000, 0x601000),
+		segment(PF_R, 0x601000, 0x700000),
+		segment(PF_X, 0x700000, 0x800000),
 	};
 	/* the last page is both, and the loader gives it to the later one */
 	const ElfW(Phdr) shared[] = {
 		segment(PF_R | PF_X, 0x400000, 0x5ff800),
 		segment(PF_R | PF_W, 0x5ff900, 0x800000),
 	};
-	const ElfW(Phdr) unreadable[] = { segment(PF_X, 0x400000, 0x800000) };
-	ASSERT_EQ(find(gap, COUNT_OF(gap), 0, runs), 0);
-	ASSERT_EQ(find(written, COUNT_OF(written), 0, runs), 0);
-	ASSERT_EQ(find(shared, COUNT_OF(shared), 0, runs), 0);
-	ASSERT_EQ(find(unreadable, COUNT_OF(unreadable), 0, runs), 0);
+	ASSERT_EQ(find(apart, COUNT_OF(apart), 0, runs), 3);
+	ASSERT_EQ(runs[0].end, 0x500000);
+	ASSERT_EQ(runs[1].start, 0x501000);
+	ASSERT_EQ(runs[1].end, 0x600000);
+	ASSERT_EQ(runs[2].start, 0x601000);
+	ASSERT_EQ(runs[2].end, 0x700000);
+	ASSERT(!runs[0].has_code && runs[1].has_code && !runs[2].has_code);
+	ASSERT_EQ(find(shared, COUNT_OF(shared), 0, runs), 1);
+	ASSERT_EQ(runs[0].end, 0x5ff000);
 }
 
 TEST(no_more_runs_are_told_than_there_is_room_for)
@@ -99,17 +98,35 @@ TEST(a_run_keeps_its_bytes_and_is_not_writable)
 	for (size_t i = 0; i < size; i++)
 		at[i] = (unsigned char)(i * 7 + i / 4096);
 	ASSERT_EQ(mprotect(at, size, PROT_READ), 0);
-	struct run run = { .start = ((uintptr_t)at + HUGE - 1) / HUGE * HUGE };
-	run.end = run.start + HUGE;
+	const struct run run = { (uintptr_t)at, (uintptr_t)at + size, 1, true };
+	const struct run small = { run.start, run.start + HUGE - PAGE, 1, true };
+	uintptr_t first = huge_round_up(run.start);
+	ASSERT_EQ(text_replace(&small), 0); /* there is nothing to do */
 	int r = text_replace(&run);
 	for (size_t i = 0; i < size; i++)
 		ASSERT_EQ(at[i], (unsigned char)(i * 7 + i / 4096));
-	read_protection(run.start, protection);
+	read_protection(first, protection);
 	if (r == 0)
 		ASSERT_STR(protection, "r-xp");
 	else /* this kernel has no large pages, or none left */
-		ASSERT(strchr(protection, 'w') == NULL && strchr(protection, 'x') == NULL);
+		ASSERT(strpbrk(protection, "wx") == NULL);
 	(void)munmap(at, size);
+}
+
+TEST(only_code_with_neighbours_is_joined)
+{
+	char protection[5];
+	unsigned char *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT(at != MAP_FAILED);
+	const uintptr_t start = (uintptr_t)at;
+	text_join(&(struct run){ start, start + PAGE, 1, true });
+	text_join(&(struct run){ start, start + PAGE, 2, false });
+	ASSERT(mprotect(at, PAGE, PROT_READ) == 0);
+	read_protection(start, protection);
+	ASSERT(strpbrk(protection, "wx") == NULL);
+	text_join(&(struct run){ start, start + PAGE, 2, true });
+	read_protection(start, protection);
+	ASSERT_STR(protection, "r-xp");
 }
 
 TEST(who_is_merged_runs_on)
