@@ -8,6 +8,10 @@
  * What is only read, code above all, is not copied at a fork but looked up again: it is noted as
  * well.
  *
+ * Of these pages, most are copied right at the fork (pin.c), whether or not there will be time
+ * later. What is copied so is for good: a cell that stands ready is to be small, so there is a
+ * limit.
+ *
  * A list that is wrong costs time or memory, nothing else.
  */
 #include "interpreter/habit.h"
@@ -21,6 +25,7 @@
 
 #include "base/own.h"
 #include "interpreter/huge.h"
+#include "interpreter/pin.h"
 #include "interpreter/proc_text.h"
 
 #ifndef MADV_POPULATE_READ /* since 5.14 */
@@ -32,6 +37,7 @@ enum {
 	STRETCHES_MAX = 2000,
 	ENTRIES = 512,           /* of the kernel's list, read at once */
 	READ_GAP = 16,           /* pages that it is cheaper to look up too than to begin anew */
+	PINS_MAX = 160,          /* pages, which every guest then has for itself */
 	TURN_LEAST = 160,        /* pages: whoever touched fewer has had no turn, */
 	TURN_MOST = 1024,        /* and whoever touched more had one that is not like others */
 	TURN_MAPPING = 64 << 20, /* what is larger is data */
@@ -151,6 +157,56 @@ static void follow(const struct stretches *stretches, int advice)
 			(void *)stretch->start, stretch->end - stretch->start, stretch->advice);
 		/* NOLINTEND(performance-no-int-to-ptr) */
 	}
+}
+
+/* The first of those that are written to; returns how many stretches. */
+static size_t choose_pins(struct iovec pins[PINS_MAX])
+{
+	size_t count = 0;
+	size_t left = (size_t)PINS_MAX * PAGE;
+	for (size_t i = 0; i < guest.count && left > 0; i++) {
+		const struct stretch *stretch = &guest.items[i];
+		size_t size = stretch->end - stretch->start;
+		if (stretch->advice != MADV_POPULATE_WRITE)
+			continue;
+		size = size < left ? size : left;
+		left -= size;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells addresses as numbers
+		 */
+		pins[count++] = (struct iovec){ (void *)stretch->start, size };
+	}
+	return count;
+}
+
+/* No guest has to take these any more. */
+static void forget_pins(const struct iovec *pins, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0, pin = 0; i < guest.count; i++) {
+		struct stretch stretch = guest.items[i];
+		if (pin < count && stretch.advice == MADV_POPULATE_WRITE)
+			stretch.start += pins[pin++].iov_len;
+		if (stretch.start < stretch.end)
+			guest.items[kept++] = stretch;
+	}
+	guest.count = kept;
+}
+
+void habit_pin(void)
+{
+	struct iovec pins[PINS_MAX];
+	size_t count = choose_pins(pins);
+	auto_fd int fd = count > 0 ? pin_open() : -1;
+	if (fd < 0)
+		return;
+	/* a large page would be copied as a whole; as long as others share that, writing to a part
+	 * of it makes it a page of its own */
+	for (size_t i = 0; i < count; i++)
+		(void)madvise(pins[i].iov_base, pins[i].iov_len, MADV_POPULATE_WRITE);
+	if (pin_pages(fd, pins, count) < 0)
+		return;
+	forget_pins(pins, count);
+	(void)take_fd(&fd); /* as long as there are guests to be forked */
 }
 
 void habit_follow(void)

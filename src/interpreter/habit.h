@@ -8,6 +8,10 @@
 /* Notes what a process has touched since it was forked from this one; proc_fd is /proc. */
 void habit_note(int proc_fd, pid_t pid);
 
+/* While that process still shares its memory with us: has forks copy what it has written to at
+ * once, as far as the kernel can and cells stay small. */
+void habit_pin(void);
+
 /* In a guest: takes possession of all these pages at once. */
 void habit_follow(void);
 

@@ -87,8 +87,10 @@ void trial_watch(struct trial *trial, pid_t pid)
 	/* one that ends without a word hangs up, and has left nothing to look at */
 	if (poll(&word, 1, PATIENCE_MS) == 1 && (word.revents & POLLIN)) {
 		auto_fd int proc_fd = jail_open_proc();
-		if (proc_fd >= 0)
+		if (proc_fd >= 0) {
 			habit_note(proc_fd, pid);
+			habit_pin();
+		}
 	}
 	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
