@@ -21,7 +21,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/parts.h"
 
-enum { CHANNEL_FD = 3, PATIENCE_MS = 10000, LINGER_S = 2 };
+enum { CHANNEL_FD = 3, PATIENCE_MS = 10000, LINGER_MS = 2000 };
 
 /* What the guest that we are must know again later. */
 static struct {
@@ -145,9 +145,10 @@ static bool say_done(int exit_code)
 
 void interpreter_say_done(int exit_code)
 {
-	struct timespec rest = { .tv_sec = LINGER_S };
+	struct pollfd end = { .fd = own.channel_fd, .events = POLLRDHUP };
 	if (!say_done(exit_code))
 		return;
-	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+	/* whoever heard it looks at us once more, and hangs up or ends the cell */
+	while (poll(&end, 1, LINGER_MS) < 0 && errno == EINTR)
 		;
 }

@@ -471,10 +471,11 @@ static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
 	if (cell->has_group)
 		r = cgroup_entry_fds(&cell->group, &fds[CELL_FD_CGROUP], &entry_count, err);
 	cell->page->plan.cgroup_fd_count = (uint32_t)entry_count;
-	if (r == 0)
-		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
+	/* the guest takes longer; one whose init does not come ends with it */
 	if (r == 0 && cell->walls.form == FORM_GUEST)
 		r = invite_guest(cell, fds, entry_count, err);
+	if (r == 0)
+		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
 	if (cell->has_group)
 		cgroup_all_in(&cell->group);
 	return r;

@@ -224,25 +224,25 @@ static const struct gauge {
 };
 /* clang-format on */
 
-static int open_gauge(const struct cgroup *group, const struct gauge *gauge, int flags)
+static int open_gauge(const struct cgroup *group, const struct gauge *gauge)
 {
 	bool is_v2 = group->site->kind == CGROUP_V2;
 	int dir_fd = is_v2 ? group->dir_fds[0] : dir_of(group, gauge->controller);
-	return dir_fd < 0 ? -1 : openat(dir_fd, is_v2 ? gauge->v2 : gauge->v1, flags | O_CLOEXEC);
+	return dir_fd < 0 ? -1
+			  : openat(dir_fd, is_v2 ? gauge->v2 : gauge->v1, O_RDONLY | O_CLOEXEC);
 }
 
 void cgroup_open_gauges(struct cgroup *group)
 {
 	for (size_t i = 0; i < CGROUP_GAUGE_COUNT; i++)
 		if (group->gauge_fds[i] < 0)
-			group->gauge_fds[i] = open_gauge(group, &gauges[i], O_RDONLY);
+			group->gauge_fds[i] = open_gauge(group, &gauges[i]);
 }
 
 static int64_t read_gauge(const struct cgroup *group, enum cgroup_gauge id)
 {
 	char text[1024];
-	auto_fd int own_fd =
-		group->gauge_fds[id] < 0 ? open_gauge(group, &gauges[id], O_RDONLY) : -1;
+	auto_fd int own_fd = group->gauge_fds[id] < 0 ? open_gauge(group, &gauges[id]) : -1;
 	int fd = own_fd >= 0 ? own_fd : group->gauge_fds[id];
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 	if (n <= 0)
@@ -321,17 +321,19 @@ enum { FEWEST_PROCESSES = 2 };
 static bool open_rest(struct cgroup *group)
 {
 	/* clang-format off */
-	static const struct { enum cgroup_controller controller; const char *file; }
+	static const struct { enum cgroup_controller controller; const char *file; int flags; }
 	files[CGROUP_REST_COUNT] = {
-		[REST_PIDS]   = { CGROUP_PIDS, "pids.current" },
-		[REST_MEMORY] = { CGROUP_MEMORY, "memory.usage_in_bytes" },
+		[REST_PIDS]        = { CGROUP_PIDS, "pids.current", O_RDONLY },
+		[REST_MEMORY]      = { CGROUP_MEMORY, "memory.usage_in_bytes", O_RDONLY },
+		[REST_MEMORY_PEAK] = { CGROUP_MEMORY, "memory.max_usage_in_bytes", O_RDWR },
+		[REST_CPU]         = { CGROUP_CPUACCT, "cpuacct.usage", O_RDWR },
 	};
 	/* clang-format on */
 	bool is_open = true;
 	for (size_t i = 0; i < CGROUP_REST_COUNT; i++) {
 		if (group->rest_fds[i] < 0)
 			group->rest_fds[i] = openat(dir_of(group, files[i].controller),
-				files[i].file, O_RDONLY | O_CLOEXEC);
+				files[i].file, files[i].flags | O_CLOEXEC);
 		is_open &= group->rest_fds[i] >= 0;
 	}
 	return is_open;
@@ -355,10 +357,9 @@ static bool is_at_most(int fd, int64_t most)
 	return find_number(text, NULL) <= most;
 }
 
-static bool set_back(const struct cgroup *group, enum cgroup_gauge id, int64_t most)
+static bool set_back(int fd, int64_t most)
 {
-	auto_fd int fd = open_gauge(group, &gauges[id], O_RDWR);
-	return fd >= 0 && pwrite(fd, "0", 1, 0) == 1 && is_at_most(fd, most);
+	return pwrite(fd, "0", 1, 0) == 1 && is_at_most(fd, most);
 }
 
 /* Once something small was charged to a group, one page stays so for the next small thing: a cell
@@ -366,9 +367,9 @@ static bool set_back(const struct cgroup *group, enum cgroup_gauge id, int64_t m
 bool cgroup_refresh(struct cgroup *group)
 {
 	const int64_t page = sysconf(_SC_PAGESIZE);
-	return is_at_most(group->rest_fds[REST_PIDS], 0) &&
-	       is_at_most(group->rest_fds[REST_MEMORY], page) &&
-	       set_back(group, GAUGE_MEMORY_PEAK, page) && set_back(group, GAUGE_CPU, 0);
+	const int *fds = group->rest_fds;
+	return is_at_most(fds[REST_PIDS], 0) && is_at_most(fds[REST_MEMORY], page) &&
+	       set_back(fds[REST_MEMORY_PEAK], page) && set_back(fds[REST_CPU], 0);
 }
 
 /* v2 keeps the peak of each reader apart, but only for as long as that has the file open. */

@@ -44,10 +44,12 @@ enum cgroup_gauge {
 	CGROUP_GAUGE_COUNT,
 };
 
-/* The files of a v1 group that tell whether it is empty. */
+/* The files of a v1 group that tell whether it is empty, and those that are set back. */
 enum cgroup_rest {
 	REST_PIDS = 0,
 	REST_MEMORY,
+	REST_MEMORY_PEAK,
+	REST_CPU,
 	CGROUP_REST_COUNT,
 };
 

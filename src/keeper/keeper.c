@@ -387,6 +387,9 @@ void keeper_close(struct keeper *keeper)
 	 * wait */
 	if (keeper->loan_fd >= 0)
 		(void)shutdown(keeper->loan_fd, SHUT_RDWR);
+	/* and a runner that waits for nothing but this takes down its memory meanwhile */
+	if (keeper->loan_fd >= 0 && keeper->last && keeper->last->channel_fd >= 0)
+		(void)shutdown(keeper->last->channel_fd, SHUT_RDWR);
 	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);

@@ -64,10 +64,16 @@ static const char *const passed_over[] = {
 };
 /* clang-format on */
 
-/* Numbers that only packets and internet sockets move. A cell without network has neither: its
- * filter refuses such sockets, and a packet would be seen in "dev". They take longer to read than
- * all the rest, so they are looked at now and then, to see whether that is still true. */
-static const char *const seldom_read[] = { "netstat", "snmp", "snmp6", "xfrm_stat" };
+/* What only packets, internet sockets or an administrator of the network change. A cell without
+ * network has none of them: its filter refuses such sockets, and a packet would be seen in "dev".
+ * They take ten times as long to read as the rest, so they are looked at now and then, to see
+ * whether that is still true. */
+/* clang-format off */
+static const char *const seldom_read[] = {
+	"netstat", "snmp", "snmp6", "xfrm_stat", "stat/nf_conntrack", "ip6_flowlabel",
+	"igmp", "igmp6", "arp", "if_inet6", "route", "ipv6_route", "fib_triestat", "rt6_stats",
+};
+/* clang-format on */
 
 static bool is_one_of(const char *const *names, size_t count, const char *name)
 {

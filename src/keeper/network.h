@@ -4,10 +4,10 @@
  * network of a dead cell serves the next cell of the same policy, but only when the first one left
  * it exactly as it was. Whether it did is seen, not believed: every file that the kernel shows of
  * the network, counters and living sockets alike, is opened before any code runs in it, read then,
- * and read again when the cell is dead and the next one is to have it (the longest ones, which no
- * cell can change, now and then). One byte of difference, or anything that cannot be read, and the
- * network goes, as do all after NETWORK_USES cells. Only networks without any interface that is up
- * are treated so: nothing in them can be on its way.
+ * and read again when the cell is dead and the next one is to have it (those that
+ * no cell can change, now and then). One byte of difference, or anything that cannot be read, and
+ * the network goes, as do all after NETWORK_USES cells. Only networks without any interface that is
+ * up are treated so: nothing in them can be on its way.
  *
  * Nobody enters the network for that, and nothing is left of it when we are killed: all there is
  * are descriptors. docs/en/SANDBOX.md tells what else a network remembers, and why not here.
