@@ -452,17 +452,14 @@ static int invite_guest(struct cell *cell, const int *cell_fds, size_t entry_cou
 		&cell->keeper->host.zygote, fds, GUEST_FD_COUNT + entry_count, err);
 }
 
-static int send_raise(struct cell *cell, int page_fd, int sock, struct err *err)
+static int send_raise(struct cell *cell, const struct kit *kit, int sock, struct err *err)
 {
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
 	size_t entry_count = 0;
-	auto_fd int status_fd = -1;
-	auto_fd int gate_fd = -1;
-	TRY(make_pair(SOCK_SEQPACKET, &cell->status_fd, &status_fd, err));
-	TRY(make_pair(SOCK_SEQPACKET, &cell->gate_fd, &gate_fd, err));
-	fds[CELL_FD_PAGE] = page_fd;
+	int status_fd = kit->status_fds[1];
+	fds[CELL_FD_PAGE] = kit->page_fd;
 	fds[CELL_FD_STATUS] = status_fd;
-	fds[CELL_FD_GATE] = gate_fd;
+	fds[CELL_FD_GATE] = kit->gate_fds[1];
 	/* a cell without a slot has nothing to lock, one that makes its own network gets none: any
 	 * descriptor will do */
 	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? slot_of(cell)->fd : status_fd;
@@ -521,19 +518,22 @@ static int take_init(struct cell *cell, int *ret_sock, struct err *err)
 int cell_raise(struct cell *cell, struct err *err)
 {
 	struct zygote *zygote = &cell->keeper->zygote;
-	auto_fd int page_fd = -1;
 	auto_fd int sock = -1;
-	void *page = NULL;
-	TRY(page_make(sizeof(*cell->page), &page, &page_fd, err));
-	cell->page = page;
+	auto_kit struct kit kit = cell->keeper->spare_kit;
+	cell->keeper->spare_kit = KIT_NONE;
+	if (!kit.page)
+		TRY(kit_make(&kit, err));
+	cell->page = take_ptr(&kit.page);
+	cell->status_fd = take_fd(&kit.status_fds[0]);
+	cell->gate_fd = take_fd(&kit.gate_fds[0]);
 	TRY(take_slot(cell, err));
 	TRY(make_group(cell, err));
 	fill_plan(cell);
 	if (zygote->pidfd < 0) {
 		TRY(take_init(cell, &sock, err));
-		TRY(send_raise(cell, page_fd, sock, err));
+		TRY(send_raise(cell, &kit, sock, err));
 		if (cell->keeper->is_resident)
-			cell->page_fd = take_fd(&page_fd);
+			cell->page_fd = take_fd(&kit.page_fd);
 		return 0;
 	}
 	/* it becomes the cell's init itself */
@@ -541,7 +541,7 @@ int cell_raise(struct cell *cell, struct err *err)
 	cell->pidfd = fcntl(zygote->pidfd, F_DUPFD_CLOEXEC, 3);
 	if (cell->pidfd < 0)
 		return err_sys(err, errno, "keep the cell's pidfd");
-	return send_raise(cell, page_fd, zygote->sock, err);
+	return send_raise(cell, &kit, zygote->sock, err);
 }
 
 static int start_spill(struct cell *cell, struct err *err)

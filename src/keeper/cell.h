@@ -8,6 +8,7 @@
 #include "keeper/foresight.h"
 #include "keeper/host.h"
 #include "keeper/keeper.h"
+#include "keeper/kit.h"
 #include "keeper/machine.h"
 #include "keeper/network.h"
 #include "keeper/sample.h"
@@ -41,6 +42,7 @@ struct keeper {
 	bool is_lender;         /* its cells are there at once: each has a slot of its own */
 	struct slot spare_slot; /* of the spare group, then */
 	struct berths berths;   /* of such cells that are dead */
+	struct kit spare_kit;   /* for the next cell */
 	bool is_warm;           /* what it borrowed stood ready */
 	int loan_fd; /* owned; the loan of a keeper that borrowed its cell; -1: it is its own
 		      */

@@ -248,6 +248,7 @@ static struct keeper *new_keeper(enum jail_mode mode)
 	keeper->loan_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	keeper->newborn = NEWBORN_NONE;
+	keeper->spare_kit = KIT_NONE;
 	host_init(&keeper->host);
 	host_init(&keeper->next_host);
 	return keeper;
@@ -367,6 +368,8 @@ void keeper_tidy(struct keeper *keeper)
 	bool has_groups = keeper->wanted & bit(STEP_CGROUP);
 	cell_free(take_ptr(&keeper->last));
 	look_for_init(keeper);
+	if (keeper->is_resident && !keeper->spare_kit.page)
+		(void)kit_make(&keeper->spare_kit, &err);
 	keeper_take_berth(keeper);
 	/* when it cannot be made now, the next run will try, and say why */
 	bool has_slot = !keeper->is_lender || !keeper->has_slot || keeper->spare_slot.fd >= 0 ||
@@ -407,6 +410,7 @@ void keeper_close(struct keeper *keeper)
 	host_stop(&keeper->next_host);
 	slot_free(&keeper->slot);
 	slot_free(&keeper->spare_slot);
+	kit_done(&keeper->spare_kit);
 	own_close(&keeper->loan_fd);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));

@@ -630,6 +630,12 @@ static bool fill_one(struct lender *lender)
 	return true;
 }
 
+/* Whether nobody runs in a cell of it, and the next will find none. */
+static bool is_bare(const struct pool *pool)
+{
+	return pool->lent == 0 && pool->parked_count == 0;
+}
+
 /* One step of what can wait. Returns how long the loop may sleep until the next. */
 static int work_ahead(struct lender *lender)
 {
@@ -637,12 +643,13 @@ static int work_ahead(struct lender *lender)
 	for (struct pool *pool = lender->pools; pool; pool = pool->next) {
 		keeper_sweep(pool->keeper);
 		is_busy |= pool_tend(pool);
-		if (has_just_lent(lender))
-			continue;
-		is_busy |= pool_warm(pool);
+		bool can_wait = has_just_lent(lender);
+		if (!can_wait)
+			is_busy |= pool_warm(pool);
 		/* who comes when no cell is left finds the beginning of one: slot, groups, and an
 		 * init in its namespaces */
-		keeper_tidy(pool->keeper);
+		if (!can_wait || is_bare(pool))
+			keeper_tidy(pool->keeper);
 	}
 	is_busy |= fill_one(lender);
 	return is_busy ? 0 : has_just_lent(lender) ? PAUSE_US / 1000 : rest_ms(lender);
