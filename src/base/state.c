@@ -142,3 +142,9 @@ int state_lock(int fd)
 	}
 	return 0;
 }
+
+int state_unlock(int fd)
+{
+	const struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+	return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+}

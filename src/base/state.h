@@ -18,3 +18,6 @@ int state_open_file(int dir_fd, const char *name, int flags, int *ret_fd, struct
 /* Locks it against others who do so, until it is closed. 0, or -ETIMEDOUT when somebody does not
  * let go of it, or another -errno. */
 int state_lock(int fd);
+
+/* Lets go of it before that. 0 or -errno. */
+int state_unlock(int fd);

@@ -228,7 +228,8 @@ static struct engine_code code_of(const struct engine_wishes *wishes, const stru
 	return (struct engine_code){ .text = making->has_code ? buf_text(&making->code) : NULL,
 		.len = making->has_code ? making->code.len : 0,
 		.token = wishes->token,
-		.draft = making->draft };
+		.draft = making->draft,
+		.memory = memory_audit(wishes->memory) };
 }
 
 /* A run that is under way. */

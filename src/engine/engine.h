@@ -59,8 +59,9 @@ void engine_clean(struct engine_rest *rest);
 struct engine_code {
 	const char *text; /* NULL: it was not read, or it is a program of the cell */
 	size_t len;
-	const char *token;         /* as in engine_wishes */
-	struct audit_draft *draft; /* of its record; NULL: none was made */
+	const char *token;           /* as in engine_wishes */
+	struct audit_draft *draft;   /* of its record; NULL: none was made */
+	struct audit_memory *memory; /* of who records it; NULL: none */
 };
 
 /* Does of the record of an execution what can be done before it is over: for whoever waits for it.

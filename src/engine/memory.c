@@ -7,11 +7,13 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "store/store.h"
 
 enum { LANGUAGES_MAX = 16, FRESH_US = 60000000, HERE_US = 1000000 };
 
 struct engine_memory {
 	struct ahead ahead;
+	struct audit_memory *audit; /* owned */
 	size_t count;
 	struct remembered {
 		char *name; /* owned; as it was asked for, which may be another than its own */
@@ -26,6 +28,7 @@ struct engine_memory *engine_memory_new(void)
 {
 	struct engine_memory *memory = xcalloc(1, sizeof(*memory));
 	memory->ahead = (struct ahead)AHEAD_NONE;
+	memory->audit = audit_memory_new();
 	return memory;
 }
 
@@ -43,6 +46,7 @@ void engine_memory_free(struct engine_memory *memory)
 	for (size_t i = 0; i < memory->count; i++)
 		forget(&memory->languages[i]);
 	ahead_done(&memory->ahead);
+	audit_memory_free(memory->audit);
 	free(memory);
 }
 
@@ -64,6 +68,11 @@ void engine_hear_ahead(struct engine_memory *memory)
 struct ahead *memory_ahead(struct engine_memory *memory)
 {
 	return memory ? &memory->ahead : NULL;
+}
+
+struct audit_memory *memory_audit(struct engine_memory *memory)
+{
+	return memory ? memory->audit : NULL;
 }
 
 void memory_rouse(const struct engine_memory *memory)

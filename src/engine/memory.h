@@ -17,5 +17,8 @@ const char *memory_missing_program(
 /* Where the next cell is held; NULL: nowhere. */
 struct ahead *memory_ahead(struct engine_memory *memory);
 
+/* For its records; NULL: it has none. */
+struct audit_memory *memory_audit(struct engine_memory *memory);
+
 /* Has the next cell wake up, if one is held; NULL is fine. */
 void memory_rouse(const struct engine_memory *memory);

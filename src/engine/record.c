@@ -22,7 +22,8 @@ static struct store_run run_of(
 		.code = code->text,
 		.code_len = code->len,
 		.token = code->token,
-		.draft = code->draft };
+		.draft = code->draft,
+		.memory = code->memory };
 }
 
 struct audit_draft *engine_draft_record(

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,14 +20,13 @@
 #include "model/trace.h"
 #include "model/units.h"
 #include "store/asked.h"
+#include "store/audit_memory.h"
 #include "store/log.h"
 #include "store/store.h"
 #include "wire/json.h"
 
 enum {
 	WORDS_MAX = 256, /* bytes of a text from outside */
-	USERS_MAX = 16 << 10,
-	SEEN_US = 1000000, /* how long a log that was opened is taken for the one that is there */
 };
 
 /* The text is written as it comes: it is in the way of every answer, and making objects first takes
@@ -107,43 +105,14 @@ static void put_now(struct writer *writer)
 	put_text(writer, "time", text);
 }
 
-/* The name in a line NAME:PASSWORD:UID:… of this user; false: it is another's. */
-static bool take_name(char *line, uid_t uid)
+static void put_who(struct writer *writer, const struct store_run *run)
 {
-	char *password = strchr(line, ':');
-	char *number = password ? strchr(password + 1, ':') : NULL;
-	char *end = NULL;
-	if (!number || strtoul(number + 1, &end, 10) != uid || *end != ':')
-		return false;
-	*password = '\0';
-	return true;
-}
-
-/* The name the machine's own list has for the user. A static program cannot ask other directories
- * of users, and what the environment says anybody could have set. */
-static void put_user(struct writer *writer, uid_t uid)
-{
-	char users[USERS_MAX];
-	char *rest = users;
-	if (io_read_at(AT_FDCWD, "/etc/passwd", users, sizeof(users)) < 0)
-		users[0] = '\0';
-	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
-		if (!take_name(line, uid))
-			continue;
-		put_text(writer, "user", line);
-		return;
-	}
-	put_text(writer, "user", NULL);
-}
-
-static void put_who(struct writer *writer, const char *token)
-{
-	struct utsname host = { 0 };
-	(void)uname(&host);
-	put_number(writer, "uid", getuid());
-	put_user(writer, getuid());
-	put_text(writer, "token", token);
-	put_text(writer, "host", host.nodename);
+	struct audit_who who;
+	audit_who(run->memory, &who);
+	put_number(writer, "uid", who.uid);
+	put_text(writer, "user", who.has_user ? who.user : NULL);
+	put_text(writer, "token", run->token);
+	put_text(writer, "host", who.host);
 }
 
 static const char *kind_of(const struct spec *spec)
@@ -239,7 +208,7 @@ static void put_trace(struct writer *writer, const char *traceparent)
 static void put_run(struct writer *writer, const struct store_run *run)
 {
 	put_text(writer, "id", run->result->id);
-	put_who(writer, run->token);
+	put_who(writer, run);
 	put_what(writer, run);
 	put_trace(writer, run->spec->traceparent);
 	if (run->result->session[0])
@@ -252,7 +221,8 @@ static void put_run(struct writer *writer, const struct store_run *run)
 struct audit_draft {
 	struct buf run;
 	struct buf limits;
-	struct log_view log;
+	struct log_view own;
+	struct log_view *log; /* that, or one that is remembered */
 	int64_t made_us;
 };
 
@@ -286,15 +256,27 @@ static int write_body(const struct store_run *run, bool is_over, struct buf *out
 	return writer.is_short ? -ENOSPC : 0;
 }
 
-struct audit_draft *audit_draft(const struct store_run *run)
+/* NULL: it cannot be opened now; whoever adds a record hears why. */
+static struct log_view *find_log(const struct store_run *run, struct log_view *own)
 {
 	struct err err = { 0 };
 	int dir_fd = -1;
-	if (run->spec->audit == AUDIT_OFF || state_open(log_place, true, &dir_fd, &err) < 0)
+	*own = (struct log_view)LOG_VIEW_NONE;
+	if (run->memory)
+		return audit_memory_log(run->memory);
+	if (state_open(log_place, true, &dir_fd, &err) < 0)
+		return NULL;
+	log_view(dir_fd, own);
+	return own;
+}
+
+struct audit_draft *audit_draft(const struct store_run *run)
+{
+	if (run->spec->audit == AUDIT_OFF)
 		return NULL;
 	struct audit_draft *draft = xcalloc(1, sizeof(*draft));
 	draft->made_us = clock_us();
-	log_view(dir_fd, &draft->log);
+	draft->log = find_log(run, &draft->own);
 	buf_init(&draft->run, LIMIT_AUDIT_LINE);
 	buf_init(&draft->limits, LIMIT_AUDIT_LINE);
 	struct writer run_writer = { .out = &draft->run };
@@ -303,7 +285,7 @@ struct audit_draft *audit_draft(const struct store_run *run)
 	put_run(&run_writer, run);
 	put(&limits_writer, "{", 1);
 	put_limits(&limits_writer, run->spec);
-	if (!run_writer.is_short && !limits_writer.is_short)
+	if (draft->log && !run_writer.is_short && !limits_writer.is_short)
 		return draft;
 	audit_draft_free(draft);
 	return NULL;
@@ -315,7 +297,7 @@ void audit_draft_free(struct audit_draft *draft)
 		return;
 	buf_done(&draft->run);
 	buf_done(&draft->limits);
-	log_view_done(&draft->log);
+	log_view_done(&draft->own);
 	free(draft);
 }
 
@@ -333,17 +315,17 @@ int audit_prepare(const struct spec *spec, struct err *err)
 static int append(const struct store_run *run, bool is_over, struct err *err)
 {
 	const struct spec *spec = run->spec;
-	struct log_view own = { .dir_fd = -1, .fd = -1, .size = -1 };
+	struct log_view own = LOG_VIEW_NONE;
 	auto_buf struct buf body;
 	buf_init(&body, LIMIT_AUDIT_LINE);
 	if (write_body(run, is_over, &body) < 0)
 		return err_set(
 			err, ERR_LIMIT, "an audit record is over %d bytes", LIMIT_AUDIT_LINE);
 	/* by and by a person may have moved the directory */
-	bool is_seen = run->draft && clock_us() - run->draft->made_us < SEEN_US;
+	bool is_seen = run->draft && clock_us() - run->draft->made_us < AUDIT_SEEN_US;
 	if (!is_seen)
 		TRY(state_open(log_place, true, &own.dir_fd, err));
-	int r = log_append(is_seen ? &run->draft->log : &own, body.data, spec->audit_size,
+	int r = log_append(is_seen ? run->draft->log : &own, body.data, spec->audit_size,
 		spec->audit == AUDIT_SYNC, err);
 	log_view_done(&own);
 	return r;

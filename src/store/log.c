@@ -16,7 +16,8 @@
  *
  * Who waits for a run to end looks at the log meanwhile (struct log_view). What was seen without
  * the lock counts if the file ended with a whole record and has the same size under the lock: bytes
- * that came before a whole record's end are never taken back.
+ * that came before a whole record's end are never taken back. Who adds one record after the other
+ * keeps the view, with the file open and the lock given back.
  *
  * The page cache keeps what was written when processes die, however many. Only `sync` waits for the
  * disk, too.
@@ -175,14 +176,20 @@ static int refuse_log(int sys, struct err *err)
 	return err_sys(err, sys, "open the audit log");
 }
 
-/* Whether the name still leads to the file that was locked. */
-static int is_current(int dir_fd, const struct stat *st, bool *ret_is_current)
+static bool is_seen(const struct log_view *view, const struct stat *st)
+{
+	return st->st_dev == view->dev && st->st_ino == view->ino;
+}
+
+/* Whether the name still leads to the file that was locked, which has this size then. */
+static int is_current(const struct log_view *view, off_t *ret_size, bool *ret_is_current)
 {
 	struct stat now;
-	int r = fstatat(dir_fd, LOG_CURRENT, &now, AT_SYMLINK_NOFOLLOW);
+	int r = fstatat(view->dir_fd, LOG_CURRENT, &now, AT_SYMLINK_NOFOLLOW);
 	if (r < 0 && errno != ENOENT)
 		return -errno;
-	*ret_is_current = r == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+	*ret_is_current = r == 0 && is_seen(view, &now);
+	*ret_size = r == 0 ? now.st_size : 0;
 	return 0;
 }
 
@@ -191,42 +198,65 @@ static int open_current(int dir_fd, int *ret_fd, struct stat *ret_st)
 	return state_open_file(dir_fd, LOG_CURRENT, O_RDWR | O_APPEND | O_CREAT, ret_fd, ret_st);
 }
 
+static int open_view(struct log_view *view, off_t *ret_size)
+{
+	struct stat st;
+	int r = open_current(view->dir_fd, &view->fd, &st);
+	if (r < 0)
+		return r;
+	view->dev = st.st_dev;
+	view->ino = st.st_ino;
+	*ret_size = st.st_size;
+	return 0;
+}
+
 /* Locks the current file, and opens it first where that was not done yet. */
 static int open_locked(struct log_view *view, int *ret_fd, off_t *ret_size, struct err *err)
 {
 	for (int i = 0; i < TRIES; i++) {
-		auto_fd int fd = take_fd(&view->fd);
-		struct stat st;
 		bool is_same = false;
-		int r = fd < 0 ? open_current(view->dir_fd, &fd, &st) : 0;
+		int r = view->fd < 0 ? open_view(view, ret_size) : 0;
+		auto_fd int fd = take_fd(&view->fd);
 		if (r == 0)
 			r = state_lock(fd);
-		if (r == 0 && fstat(fd, &st) < 0)
-			r = -errno;
 		if (r == 0)
-			r = is_current(view->dir_fd, &st, &is_same);
+			r = is_current(view, ret_size, &is_same);
 		if (r < 0)
 			return refuse_log(-r, err);
 		if (!is_same) {
 			view->size = -1;
 			continue;
 		}
-		*ret_size = st.st_size;
 		*ret_fd = take_fd(&fd);
 		return 0;
 	}
 	return err_set(err, ERR_SYSTEM, "the audit log is renamed faster than it can be opened");
 }
 
+static void see_end(struct log_view *view, off_t size)
+{
+	view->size = -1;
+	if (log_read_tail(view->fd, size, &view->tail) == 0 && view->tail.has_record &&
+		view->tail.torn == 0 && !view->tail.lacks_newline)
+		view->size = size;
+}
+
 void log_view(int dir_fd, struct log_view *view)
 {
-	struct stat st;
+	off_t size = 0;
 	*view = (struct log_view){ .dir_fd = dir_fd, .fd = -1, .size = -1 };
-	if (open_current(dir_fd, &view->fd, &st) < 0 ||
-		log_read_tail(view->fd, st.st_size, &view->tail) < 0)
-		return;
-	bool is_whole = view->tail.has_record && view->tail.torn == 0 && !view->tail.lacks_newline;
-	view->size = is_whole ? st.st_size : -1;
+	if (open_view(view, &size) == 0)
+		see_end(view, size);
+}
+
+bool log_look_again(struct log_view *view, const char *path)
+{
+	struct stat st;
+	if (view->fd < 0 || lstat(path, &st) < 0 || !is_seen(view, &st))
+		return false;
+	if (st.st_size != view->size)
+		see_end(view, st.st_size);
+	return true;
 }
 
 void log_view_done(struct log_view *view)
@@ -311,6 +341,19 @@ static int sync_log(int dir_fd, int fd, bool is_new, struct err *err)
 	return 0;
 }
 
+/* The lock ends here, and what we know of the file does not. */
+static void keep(struct log_view *view, int *fd, off_t size, const struct buf *line)
+{
+	size_t skip = line->data[0] == '\n';
+	view->tail = (struct log_tail){ 0 };
+	view->tail.has_record =
+		link_parse(line->data + skip, line->len - skip - 1, &view->tail.last);
+	if (!view->tail.has_record || state_unlock(*fd) < 0)
+		return;
+	view->size = size + (off_t)line->len;
+	view->fd = take_fd(fd);
+}
+
 /* Looks at the file's end, begins a new file when it is time. True in *ret_is_full: it was. */
 static int look(const struct log_view *view, int fd, off_t size, size_t len, int64_t total,
 	struct log_tail *tail, bool *ret_is_full, struct err *err)
@@ -357,7 +400,11 @@ int log_append(
 		return err_set(
 			err, ERR_LIMIT, "an audit record is over %d bytes", LIMIT_AUDIT_LINE);
 	TRY(write_line(fd, &line, size, err));
-	return wants_sync ? sync_log(view->dir_fd, fd, size == 0, err) : 0;
+	if (wants_sync)
+		TRY(sync_log(view->dir_fd, fd, size == 0, err));
+	if (view->is_kept)
+		keep(view, &fd, size, &line);
+	return 0;
 }
 
 int log_reserve(int dir_fd, struct err *err)

@@ -48,14 +48,25 @@ int64_t log_file_max(int64_t total);
 struct log_view {
 	int dir_fd; /* owned */
 	int fd;     /* owned; the current file, or -1 */
+	dev_t dev;  /* which one it is */
+	ino_t ino;
 	off_t size; /* of which it ended like this; -1: that was not seen */
 	struct log_tail tail;
+	bool is_kept; /* and used again, once a record was added */
 };
+#define LOG_VIEW_NONE                              \
+	{                                          \
+		.dir_fd = -1, .fd = -1, .size = -1 \
+	}
 
 /* Looks at the log in `dir_fd`, which it takes. Whatever cannot be seen is looked for again by
  * log_append(), which says why it cannot. */
 void log_view(int dir_fd, struct log_view *view);
 void log_view_done(struct log_view *view);
+
+/* The same for one that is kept, where others have added to it. False: that is not the file at
+ * this path, and the view of no use. */
+bool log_look_again(struct log_view *view, const char *path);
 
 /* Adds a record with this body to the log that is seen here; the whole log stays below `total`
  * bytes. */

@@ -24,6 +24,7 @@
 struct json_object;
 
 struct audit_draft;
+struct audit_memory;
 
 /* One run, as far as it came. */
 struct store_run {
@@ -31,8 +32,9 @@ struct store_run {
 	const struct result *result;
 	const char *code; /* NULL: it was not read, or it is a program of the cell */
 	size_t code_len;
-	const char *token;         /* the name of the token it was asked with; NULL: none */
-	struct audit_draft *draft; /* of its record; NULL: none was made */
+	const char *token;           /* the name of the token it was asked with; NULL: none */
+	struct audit_draft *draft;   /* of its record; NULL: none was made */
+	struct audit_memory *memory; /* of who records it; NULL: none */
 };
 
 /* ---- the audit log ----------------------------------------------------------------------------
@@ -51,6 +53,10 @@ int audit_begin(const struct store_run *run, struct err *err);
  * waits for that end. The caller's; NULL: nothing could be done yet. */
 struct audit_draft *audit_draft(const struct store_run *run);
 void audit_draft_free(struct audit_draft *draft);
+
+/* For one who records run after run: the log stays open, and is looked for again each second. */
+struct audit_memory *audit_memory_new(void);
+void audit_memory_free(struct audit_memory *memory);
 
 /* Adds the record of a run, as spec->audit wants it; a draft is used up. Call it before the result
  * is told. */

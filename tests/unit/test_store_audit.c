@@ -337,11 +337,14 @@ TEST(writers_at_the_same_time_make_one_chain)
 		if (pids[i] > 0)
 			continue;
 		for (int j = 0; j < EACH; j++) {
-			state_run.draft = j % 2 ? audit_draft(&state_run) : NULL;
+			if (j == 0 && i % 2) /* every other one stays, and keeps the log open */
+				state_run.memory = audit_memory_new();
+			state_run.draft = j % 3 ? audit_draft(&state_run) : NULL;
 			if (audit_write(&state_run, &err) < 0)
 				_exit(1);
 			audit_draft_free(state_run.draft);
 		}
+		audit_memory_free(state_run.memory);
 		_exit(0);
 	}
 	for (int i = 0; i < WRITERS; i++) {
@@ -425,6 +428,76 @@ TEST(what_came_after_a_draft_is_followed)
 	write_drafted();
 	must_hold(8);
 	ASSERT_EQ(verdict.files, 3);
+}
+
+static void record_again(void)
+{
+	draft();
+	write_drafted();
+}
+
+TEST(who_stays_keeps_the_log_open_and_follows_what_others_add)
+{
+	state_set_up();
+	struct store_run other = state_run;
+	state_run.memory = audit_memory_new();
+	record_again();
+	record_again();
+	must_hold(2);
+	auto_free char *first = told(1);
+	auto_free char *second = told(2);
+	ASSERT_STR(first, second);
+	ASSERT_OK(audit_write(&other, &err)); /* it has let go of the lock */
+	record_again();
+	must_hold(4);
+	append("{\"seq\":5,");
+	record_again();
+	record_again();
+	must_hold(6);
+	ASSERT_EQ(verdict.torn, 1);
+	state_spec.audit_size = 16 << 10; /* the file is full, again and again */
+	record_again();
+	record_again();
+	must_hold(8);
+	ASSERT(verdict.files > 2);
+	audit_memory_free(state_run.memory);
+}
+
+TEST(who_stays_follows_the_log_to_where_it_is_now)
+{
+	state_set_up();
+	state_run.memory = audit_memory_new();
+	record_again();
+	ASSERT_EQ(rename("state", "elsewhere"), 0);
+	record_again();
+	must_hold(1);
+	ASSERT_EQ(unlink(LOG), 0);
+	record_again();
+	must_hold(1);
+	ASSERT_EQ(rename("state", "gone"), 0);
+	auto_free char *path = xasprintf("%s/elsewhere", state_root);
+	ASSERT_EQ(setenv("HOTCELL_STATE_DIR", path, 1), 0);
+	record_again();
+	must_hold(2);
+	audit_memory_free(state_run.memory);
+}
+
+TEST(a_copy_of_who_stays_has_a_lock_of_its_own)
+{
+	state_set_up();
+	state_run.memory = audit_memory_new();
+	record_again();
+	pid_t pid = fork();
+	ASSERT(pid >= 0);
+	for (int i = 0; i < 200; i++)
+		record_again();
+	if (pid == 0)
+		_exit(0);
+	int status = 0;
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
+	must_hold(401);
+	audit_memory_free(state_run.memory);
 }
 
 TEST(a_draft_of_a_directory_that_is_gone_is_no_record)
