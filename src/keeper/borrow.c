@@ -227,8 +227,7 @@ void ahead_done(struct ahead *ahead)
 	let_go(ahead);
 	forget_policy(ahead);
 	free(ahead->socket);
-	free(ahead->program);
-	buf_done(&ahead->job);
+	foresight_done(ahead);
 	load_close(&ahead->load);
 	*ahead = (struct ahead)AHEAD_NONE;
 }

@@ -138,6 +138,14 @@ int workspace_put_build(const struct workspace *workspace, int build_fd, struct 
 	return r < 0 ? explain(r, err) : 0;
 }
 
+int workspace_remove_build(const struct workspace *workspace, struct err *err)
+{
+	if ((unlinkat(workspace->fd, IN_WORKSPACE "/" BUILD_FILE, 0) < 0 && errno != ENOENT) ||
+		(unlinkat(workspace->fd, IN_WORKSPACE, AT_REMOVEDIR) < 0 && errno != ENOENT))
+		return err_sys(err, errno, "remove '%s' from the cell", BUILD_DIR);
+	return 0;
+}
+
 int workspace_take_build(const struct workspace *workspace, int *ret_fd, struct err *err)
 {
 	struct stat st;

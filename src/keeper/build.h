@@ -11,5 +11,8 @@ int workspace_prepare_build(const struct workspace *workspace, struct err *err);
 /* Copies it into a cell that is to run it. */
 int workspace_put_build(const struct workspace *workspace, int build_fd, struct err *err);
 
+/* Removes what was copied there, where it is one file. */
+int workspace_remove_build(const struct workspace *workspace, struct err *err);
+
 /* Opens it in the workspace of a dead cell: a file or a directory, nothing else. */
 int workspace_take_build(const struct workspace *workspace, int *ret_fd, struct err *err);

@@ -371,6 +371,7 @@ void cell_foresee(struct cell *cell, const struct ahead *ahead)
 {
 	struct err err = { 0 };
 	foresee_program(ahead, &cell->workspace, &cell->foreseen);
+	foresee_build(ahead, &cell->workspace, &cell->foreseen);
 	if (cell->walls.form == FORM_STARTED)
 		return; /* it has streams, and hears its job on the channel */
 	foresee_job(ahead, &cell->foreseen);
@@ -569,17 +570,27 @@ static int put_program(struct cell *cell, struct err *err)
 				 &cell->workspace, task->program, task->code, task->code_len, err);
 }
 
+static int put_build(struct cell *cell, struct err *err)
+{
+	const struct task *task = cell->task;
+	bool is_there = false;
+	if (task->ahead)
+		foresight_keep_build(task->ahead, task->build);
+	TRY(foreseen_take_build(&cell->foreseen, &cell->workspace, task->build, &is_there, err));
+	return is_there || !task->build ? 0
+					: workspace_put_build(&cell->workspace, *task->build, err);
+}
+
 static int feed(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
 	if (!task->program && task->spec->files.count == 0 && !task->is_build && !task->build &&
-		!cell->foreseen.program)
+		!cell->foreseen.program && !cell->foreseen.has_build)
 		return 0;
 	TRY(cell_await_workspace(cell, err));
 	if (task->is_build)
 		TRY(workspace_prepare_build(&cell->workspace, err));
-	if (task->build)
-		TRY(workspace_put_build(&cell->workspace, *task->build, err));
+	TRY(put_build(cell, err));
 	TRY(put_program(cell, err));
 	return workspace_copy_in(&cell->workspace, &task->spec->files, err);
 }

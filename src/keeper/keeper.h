@@ -132,10 +132,11 @@ struct ahead {
 	bool is_brisk;  /* the last run was over so soon that sleeping meanwhile was a waste */
 	struct buf job; /* what the last program was given, and */
 	char *program;  /* owned; the name of its file; NULL: none */
+	int build_fd;   /* owned; what a compiler had made of it; -1: nothing */
 };
-#define AHEAD_NONE                                 \
-	{                                          \
-		.conn_fd = -1, .load = {.fd = -1 } \
+#define AHEAD_NONE                                                  \
+	{                                                           \
+		.conn_fd = -1, .load = { .fd = -1 }, .build_fd = -1 \
 	}
 
 /* Asks for it, and waits for nothing. For when the last result has been told. */

@@ -585,12 +585,22 @@ static void leave_done(struct cell *cell)
 		cell_kill(cell);
 }
 
-/* Whether init has buried the payload and there was never anybody else: init itself, on its way out
- * with its namespaces, has nothing to say any more. It takes a fifth of a millisecond. */
+/* Nobody is in the group but init: there was never anybody but the payload, or whoever there was is
+ * gone. A process that is not yet reaped counts. */
+static bool is_init_alone(const struct cell *cell)
+{
+	if (cgroup_pids_peak(&cell->group) == 2)
+		return true;
+	int64_t count = cgroup_pids(&cell->group);
+	return count == 0 || count == 1;
+}
+
+/* Whether init has buried the payload and nobody else is left: init itself, on its way out with
+ * its namespaces, has nothing to say any more. It takes a fifth of a millisecond. */
 static bool is_over(const struct cell *cell)
 {
 	return cell->has_ended && cell->cause == CAUSE_NONE && cell->has_group &&
-	       cgroup_pids_peak(&cell->group) == 2;
+	       is_init_alone(cell);
 }
 
 /* Whether our processor is ours alone. A payload that ends and the init that buries it are there

@@ -2,13 +2,17 @@
 #include "unit/test.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/io.h"
 #include "keeper/foresight.h"
 #include "unit/scratch.h"
 
-/* The workspace is cell/, with its home; the test stands in the directory that holds it. */
+#define BUILT "cell/tmp/" BUILD_NAME "/" BUILD_FILE
+
+/* The workspace is cell/, with its home and tmp; the test stands in the directory that holds it. */
 static char root[] = "/tmp/hotcell-test-XXXXXX";
 static struct workspace workspace;
 static struct ahead ahead = AHEAD_NONE;
@@ -19,8 +23,7 @@ static struct err err;
 static void clean_up(void)
 {
 	foreseen_done(&foreseen);
-	free(ahead.program);
-	buf_done(&ahead.job);
+	foresight_done(&ahead);
 	buf_done(&job);
 	own_close(&workspace.fd);
 	scratch_remove(root);
@@ -31,7 +34,7 @@ static void set_up(void)
 	ASSERT(mkdtemp(root));
 	ASSERT_EQ(atexit(clean_up), 0);
 	ASSERT_EQ(chdir(root), 0);
-	ASSERT_EQ(mkdir("cell", 0755) | mkdir("cell/home", 0755), 0);
+	ASSERT_EQ(mkdir("cell", 0755) | mkdir("cell/home", 0755) | mkdir("cell/tmp", 0755), 0);
 	workspace = (struct workspace){ .fd = open("cell", O_PATH | O_DIRECTORY | O_CLOEXEC),
 		.uid = geteuid(),
 		.gid = getegid() };
@@ -39,6 +42,18 @@ static void set_up(void)
 	foreseen_init(&foreseen);
 	buf_init(&job, 64);
 	ASSERT_EQ(buf_append(&job, "main.py", 8), 0);
+}
+
+/* What a compiler made, as the cache has it. */
+static int make_build(const char *text)
+{
+	(void)unlink("main");
+	auto_fd int fd = open("main", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	ASSERT(fd >= 0);
+	ASSERT_EQ(io_write(fd, text, strlen(text)), 0);
+	int build_fd = open("main", O_RDONLY | O_CLOEXEC);
+	ASSERT(build_fd >= 0);
+	return build_fd;
 }
 
 static bool is_there(const char *path)
@@ -144,4 +159,84 @@ TEST(what_cannot_be_taken_away_is_an_error)
 	foresee_program(&ahead, &workspace, &foreseen);
 	ASSERT_EQ(foreseen_take_program(&foreseen, &workspace, "other.py", &fd, &err), -1);
 	ASSERT(strstr(err.text, "/home/user/main.py"));
+}
+
+TEST(a_build_that_was_foreseen_is_there_already)
+{
+	char text[64];
+	bool is_built = false;
+	set_up();
+	auto_fd int build_fd = make_build("one");
+	foresight_keep_build(&ahead, &build_fd);
+	foresee_build(&ahead, &workspace, &foreseen);
+	ASSERT(io_read_at(AT_FDCWD, BUILT, text, sizeof(text)) > 0);
+	ASSERT_STR(text, "one");
+	ASSERT_OK(foreseen_take_build(&foreseen, &workspace, &build_fd, &is_built, &err));
+	ASSERT(is_built);
+	ASSERT(is_there(BUILT));
+}
+
+TEST(a_lock_on_a_build_ends_with_whoever_made_it)
+{
+	set_up();
+	auto_fd int build_fd = make_build("one");
+	ASSERT_EQ(flock(build_fd, LOCK_SH), 0);
+	foresight_keep_build(&ahead, &build_fd);
+	own_close(&build_fd);
+	auto_fd int other_fd = open("main", O_RDONLY | O_CLOEXEC);
+	ASSERT_EQ(flock(other_fd, LOCK_EX | LOCK_NB), 0);
+}
+
+TEST(another_build_finds_no_trace_of_the_one_that_was_foreseen)
+{
+	bool is_built = true;
+	set_up();
+	auto_fd int build_fd = make_build("one");
+	foresight_keep_build(&ahead, &build_fd);
+	foresee_build(&ahead, &workspace, &foreseen);
+	auto_fd int other_fd = make_build("two");
+	ASSERT_OK(foreseen_take_build(&foreseen, &workspace, &other_fd, &is_built, &err));
+	ASSERT(!is_built);
+	ASSERT(!is_there("cell/tmp/" BUILD_NAME));
+}
+
+TEST(a_build_that_was_changed_since_is_another)
+{
+	bool is_built = true;
+	const struct timespec tick = { .tv_nsec = 20000000 };
+	set_up();
+	auto_fd int build_fd = make_build("one");
+	foresight_keep_build(&ahead, &build_fd);
+	foresee_build(&ahead, &workspace, &foreseen);
+	(void)nanosleep(&tick, NULL); /* the clock of files is a coarse one */
+	auto_fd int fd = open("main", O_WRONLY | O_CLOEXEC);
+	ASSERT_EQ(io_write(fd, "two", 3), 0);
+	ASSERT_OK(foreseen_take_build(&foreseen, &workspace, &build_fd, &is_built, &err));
+	ASSERT(!is_built);
+	ASSERT(!is_there("cell/tmp/" BUILD_NAME));
+}
+
+TEST(what_is_not_compiled_finds_no_build)
+{
+	bool is_built = true;
+	set_up();
+	auto_fd int build_fd = make_build("one");
+	foresight_keep_build(&ahead, &build_fd);
+	foresee_build(&ahead, &workspace, &foreseen);
+	ASSERT_OK(foreseen_take_build(&foreseen, &workspace, NULL, &is_built, &err));
+	ASSERT(!is_built);
+	ASSERT(!is_there("cell/tmp/" BUILD_NAME));
+	foresight_keep_build(&ahead, NULL);
+	ASSERT_EQ(ahead.build_fd, -1);
+}
+
+TEST(a_build_of_many_files_is_not_foreseen)
+{
+	set_up();
+	ASSERT_EQ(mkdir("main", 0755), 0);
+	auto_fd int build_fd = open("main", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	foresight_keep_build(&ahead, &build_fd);
+	ASSERT_EQ(ahead.build_fd, -1);
+	foresee_build(&ahead, &workspace, &foreseen);
+	ASSERT(!is_there("cell/tmp/" BUILD_NAME));
 }

@@ -3,11 +3,12 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 
 from daemon import Daemon
-from suite import HUNG_AFTER, children, claim, equal, check, nothing_left, parse_result, read, wait_until
+from suite import HUNG_AFTER, Skip, children, claim, equal, check, nothing_left, parse_result, read, wait_until
 
 AHEAD = 1  # number of an 'ask' for later
 
@@ -80,6 +81,23 @@ def foreseen(person):
         long = http_client.execute(f"{'#' * 100000}\nprint(1)")
         equal(long["stdout"], "1\n", "stdout of a long program")
         equal(http_client.execute("print(2)")["stdout"], "2\n", "stdout of a short one after it")
+    nothing_left(person)
+
+
+@claim("ahead: what a compiler made for the last run serves no other code")
+def foreseen_build(person):
+    if not shutil.which("go", path="/usr/local/bin:/usr/bin:/bin"):
+        raise Skip("Go is not installed")
+    code = 'package main\nimport "os"\nfunc main() { print("%s"); _ = os.Args }\n'
+    with Daemon(person) as daemon:
+        http_client = hold_one(daemon)
+        for word in "one", "one", "one", "two", "one":
+            result = http_client.execute(code % word, language="go")
+            equal(result["stderr"], word, "what the program says")
+            daemon.settle()
+        listing = "ls /tmp /home/user"
+        equal(http_client.execute(listing, language="bash")["stdout"],
+              "/home/user:\nmain.bash\n\n/tmp:\n", "what a shell finds after it")
     nothing_left(person)
 
 
