@@ -145,8 +145,6 @@ static int make_language(struct spec *spec, const struct engine_wishes *wishes,
 	struct making *making, struct result *result, struct err *err)
 {
 	TRY(choose_language(spec, wishes, making, err));
-	if (making->language->compile.count == 0 && !spec->cold)
-		memory_rouse(wishes->memory);
 	(void)snprintf(result->language, sizeof(result->language), "%.31s", making->language->name);
 	TRY(set_defaults(spec, making->language, &making->language->defaults, err));
 	spec_bound(spec);
@@ -174,11 +172,8 @@ static int make_from_language(struct spec *spec, const struct engine_wishes *wis
 	return 0;
 }
 
-static int make_from_exec(
-	struct spec *spec, const struct engine_wishes *wishes, struct making *making)
+static int make_from_exec(struct spec *spec, struct making *making)
 {
-	if (!spec->cold)
-		memory_rouse(wishes->memory);
 	spec_bound(spec);
 	for (size_t i = 0; i < spec->exec.count; i++)
 		strings_add(&making->argv, spec->exec.items[i]);
@@ -406,6 +401,8 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	struct making making = { .language = &making.loaded, .build_fd = -1 };
 	bool is_over = false;
 	bool is_exec = spec->exec.count > 0;
+	if (!spec->cold)
+		memory_rouse(wishes->memory);
 	int r = spec_check(spec, err);
 	if (r == 0)
 		r = audit_prepare(spec, err);
@@ -413,7 +410,7 @@ int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct res
 	if (r == 0)
 		r = check_root(spec, err);
 	if (r == 0)
-		r = is_exec ? make_from_exec(spec, wishes, &making)
+		r = is_exec ? make_from_exec(spec, &making)
 			    : make_from_language(spec, wishes, &making, result, err);
 	if (r == 0) {
 		const struct engine_code code = code_of(wishes, &making);

@@ -77,7 +77,7 @@ struct audit_memory *memory_audit(struct engine_memory *memory)
 
 void memory_rouse(const struct engine_memory *memory)
 {
-	if (memory)
+	if (memory && memory->ahead.build_fd < 0)
 		ahead_rouse(&memory->ahead);
 }
 

@@ -20,5 +20,6 @@ struct ahead *memory_ahead(struct engine_memory *memory);
 /* For its records; NULL: it has none. */
 struct audit_memory *memory_audit(struct engine_memory *memory);
 
-/* Has the next cell wake up, if one is held; NULL is fine. */
+/* Has the next cell wake up, if one is held for code that need not be compiled first. NULL is
+ * fine. */
 void memory_rouse(const struct engine_memory *memory);

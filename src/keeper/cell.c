@@ -50,7 +50,7 @@ struct cell *cell_new(
 	cell->page_fd = cell->slot.fd = -1;
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
-	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = -1;
+	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = cell->procs_fd = -1;
 	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
 		cell->io_fds[i] = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
@@ -91,6 +91,7 @@ void cell_free(struct cell *cell)
 	own_close(&cell->stdin_fd);
 	own_close(&cell->stdin_source_fd);
 	own_close(&cell->channel_fd);
+	own_close(&cell->procs_fd);
 	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
 		own_close(&cell->io_fds[i]);
 	for (int i = 0; i < GATE_FD_COUNT; i++)
@@ -372,8 +373,11 @@ void cell_foresee(struct cell *cell, const struct ahead *ahead)
 	struct err err = { 0 };
 	foresee_program(ahead, &cell->workspace, &cell->foreseen);
 	foresee_build(ahead, &cell->workspace, &cell->foreseen);
-	if (cell->walls.form == FORM_STARTED)
-		return; /* it has streams, and hears its job on the channel */
+	if (cell->walls.form == FORM_STARTED) {
+		/* it has streams, hears its job on the channel, and is one of those with threads */
+		cell->procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
+		return;
+	}
 	foresee_job(ahead, &cell->foreseen);
 	(void)open_no_stdin(cell, &err);
 	(void)make_output(cell, STREAM_ERR, STDERR_FILENO, &err);

@@ -110,6 +110,7 @@ struct cell {
 	int stdin_fd, stdin_source_fd;
 	int channel_fd;
 	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited */
+	int procs_fd;                /* the list of its group, likewise; -1: opened when needed */
 	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */
 	struct foreseen foreseen;
 

@@ -194,15 +194,28 @@ void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS])
 			fds[i] = open_account(census->pids[i]);
 }
 
-void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written)
+bool sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written)
 {
+	bool is_whole = true;
 	*ret_read = *ret_written = 0;
 	for (size_t i = 0; i < SAMPLE_ACCOUNTS && fds[i] >= 0; i++) {
 		char text[512];
 		ssize_t n = pread(fds[i], text, sizeof(text) - 1, 0);
+		is_whole &= n > 0;
 		text[n > 0 ? n : 0] = '\0';
 		add_account(text, ret_read, ret_written);
 	}
+	return is_whole;
+}
+
+bool sample_is_pair(int procs_fd)
+{
+	char text[64];
+	size_t count = 0;
+	ssize_t n = procs_fd < 0 ? -1 : pread(procs_fd, text, sizeof(text), 0);
+	for (ssize_t i = 0; i < n; i++)
+		count += text[i] == '\n';
+	return n < (ssize_t)sizeof(text) && count == SAMPLE_ACCOUNTS;
 }
 
 void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct sample *sample)
@@ -234,7 +247,7 @@ void account_open(struct account *account, pid_t pid, bool has_servant)
 	*account = (struct account){ .fds = { open_account(pid), -1 } };
 	if (account->fds[0] >= 0 && servant > 0)
 		account->fds[1] = open_account(servant);
-	sample_accounts(account->fds, &account->read_bytes, &account->write_bytes);
+	(void)sample_accounts(account->fds, &account->read_bytes, &account->write_bytes);
 }
 
 void account_close(struct account *account)

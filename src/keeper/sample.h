@@ -21,11 +21,15 @@ void sample_take(int init_pidfd, int workspace_fd, int64_t memory_limit, struct 
  * the list that its group has; -1: none, they are looked for one after the other. */
 void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_written);
 
-/* The same for a cell that never had more than an init and its payload, whose accounts were opened
- * while nobody waited: two files in place of a dozen. Those of a cell without a payload stay -1. */
+/* The same for a cell that has nobody but an init and its payload, whose accounts were opened while
+ * nobody waited: two files in place of a dozen. Those of a cell without a payload stay -1. False:
+ * one of them is gone, and its account with it. */
 enum { SAMPLE_ACCOUNTS = 2 };
 void sample_open_accounts(int procs_fd, int fds[SAMPLE_ACCOUNTS]);
-void sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written);
+bool sample_accounts(const int fds[SAMPLE_ACCOUNTS], int64_t *ret_read, int64_t *ret_written);
+
+/* Whether the list of a group names two processes; -1: it does not. */
+bool sample_is_pair(int procs_fd);
 
 /* What a process has read and written so far, with those that it buried. */
 struct account {

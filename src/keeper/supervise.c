@@ -560,14 +560,23 @@ int cell_open_gate(struct cell *cell, struct err *err)
 	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
 }
 
+/* Init and payload are all there is; the payload may have threads. */
+static bool is_pair(const struct cell *cell)
+{
+	if (cgroup_pids_peak(&cell->group) == SAMPLE_ACCOUNTS)
+		return true;
+	auto_fd int own_fd = cell->procs_fd < 0 ? cgroup_open_procs(&cell->group) : -1;
+	return sample_is_pair(cell->procs_fd < 0 ? own_fd : cell->procs_fd);
+}
+
+/* Who is gone has left its account to who reaped it. */
 static void count_io(struct cell *cell)
 {
 	struct init_message *end = &cell->end;
 	bool has_accounts = cell->has_group && cell->io_fds[0] >= 0 && cell->io_fds[1] >= 0;
-	if (has_accounts && cgroup_pids_peak(&cell->group) == SAMPLE_ACCOUNTS) {
-		sample_accounts(cell->io_fds, &end->read_bytes, &end->write_bytes);
+	if (has_accounts && is_pair(cell) &&
+		sample_accounts(cell->io_fds, &end->read_bytes, &end->write_bytes))
 		return;
-	}
 	auto_fd int procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
 	sample_io(cell->pidfd, procs_fd, &end->read_bytes, &end->write_bytes);
 }

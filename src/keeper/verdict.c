@@ -54,7 +54,7 @@ static void forget_earlier(const struct turn *turn, struct cgroup_usage *counted
 static void count_turn_bytes(const struct cell *cell, struct usage *usage)
 {
 	const struct turn *turn = cell->turn;
-	sample_accounts(cell->io_fds, &usage->read_bytes, &usage->write_bytes);
+	(void)sample_accounts(cell->io_fds, &usage->read_bytes, &usage->write_bytes);
 	usage->read_bytes = since(turn->earlier_read, usage->read_bytes);
 	usage->write_bytes = since(turn->earlier_written, usage->write_bytes);
 }

@@ -378,3 +378,42 @@ TEST(an_account_has_what_its_process_wrote_and_its_servant)
 	ASSERT(account.fds[0] < 0 && account.read_bytes == 0 && account.write_bytes == 0);
 	account_close(&account);
 }
+
+static bool is_pair(const char *list)
+{
+	auto_fd int fd = memfd_create("list", MFD_CLOEXEC);
+	ASSERT(fd >= 0);
+	ASSERT_EQ(write(fd, list, strlen(list)), (ssize_t)strlen(list));
+	return sample_is_pair(fd);
+}
+
+TEST(only_a_list_of_two_is_a_pair)
+{
+	ASSERT(is_pair("17\n4194303\n"));
+	ASSERT(!is_pair(""));
+	ASSERT(!is_pair("17\n"));
+	ASSERT(!is_pair("17\n18\n19\n"));
+	ASSERT(!is_pair("10000001\n10000002\n10000003\n10000004\n10000005\n10000006\n10000007\n"
+			"10000008\n"));
+	ASSERT(!sample_is_pair(-1));
+}
+
+TEST(the_account_of_a_process_that_is_gone_is_missed)
+{
+	int64_t read_bytes = 0;
+	int64_t written_bytes = 0;
+	struct account account;
+	pid_t pid = fork();
+	ASSERT(pid >= 0);
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	account_open(&account, pid, false);
+	ASSERT(account.fds[0] >= 0);
+	ASSERT(sample_accounts(account.fds, &read_bytes, &written_bytes));
+	ASSERT_EQ(kill(pid, SIGKILL), 0);
+	ASSERT_EQ(waitpid(pid, NULL, 0), pid);
+	ASSERT(!sample_accounts(account.fds, &read_bytes, &written_bytes));
+	account_close(&account);
+}
