@@ -31,12 +31,21 @@ function foresee(job, pack) {
 	foreseen.path = path.resolve(process.cwd(), job.argv[0]);
 }
 
-/* Reads one frame, which most often comes in one piece; null when nobody will send one any more. */
+/*
+ * Reads one frame, which most often comes in one piece; null when nobody will send one any more. An
+ * empty one before it only wakes us up, so that we are here when the job comes.
+ */
 const first = Buffer.alloc(64 << 10);
 
 function receive(readSync) {
 	let bytes = first;
 	let length = readSync(CHANNEL, bytes, 0, bytes.length);
+	while (length >= 4 && bytes.readUInt32BE() === 0) {
+		bytes.copyWithin(0, 4, length);
+		length -= 4;
+		if (length === 0)
+			length = readSync(CHANNEL, bytes, 0, bytes.length);
+	}
 	if (length === foreseen.frame.length && foreseen.frame.compare(bytes, 0, length) === 0)
 		return foreseen.job;
 	const readTo = (wanted) => {
@@ -184,6 +193,7 @@ function wait(program, channel, execute, load) {
 	foreseeHome(name, pack);
 	enter({ program, readSync: fs.readSync });
 	arm();
+	channel.send({ event: 'status', state: 'waiting' });
 }
 
 /* A program of the usual name, at home. */

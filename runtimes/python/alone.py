@@ -45,8 +45,17 @@ def read_all(size):
     return data
 
 
+def say_waiting():
+    text = b'{"event":"status","state":"waiting"}'
+    os.write(3, len(text).to_bytes(4, "big") + text)
+
+
 def arrive():
-    text = read_all(int.from_bytes(read_all(4), "big")).decode()
+    say_waiting()
+    size = 0
+    while size == 0:  # an empty frame only wakes us up
+        size = int.from_bytes(read_all(4), "big")
+    text = read_all(size).decode()
     message = make_scanner(core["reading"])(text, 0)[0]
     core["policy"] = message.get("guard")
     run = message["run"]

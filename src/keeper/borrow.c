@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/terms.h"
+#include "wire/frame.h"
 
 /* One answer. 1: granted, 0: nobody lends any more, -1: refused; 2: there is more to come. */
 static int take_answer(struct loan_message *message, const struct policy *policy,
@@ -240,8 +241,11 @@ void ahead_rouse(const struct ahead *ahead)
 	if (!cell || cell->is_roused)
 		return;
 	cell->is_roused = true;
-	if (cell->is_ready && cell->has_group && cell->walls.form != FORM_STARTED &&
-		load_spare(&ahead->load) > 0)
+	if (!cell->is_ready || !cell->has_group || load_spare(&ahead->load) <= 0)
+		return;
+	if (cell->walls.form == FORM_STARTED)
+		(void)frame_write(cell->channel_fd, NULL, 0);
+	else
 		(void)io_send(cell->gate_fd, &message, sizeof(message), NULL, 0);
 }
 

@@ -126,7 +126,8 @@ struct cell {
 	bool is_warm;     /* such a one that was told that its turn comes soon */
 	bool is_roused;   /* or that its job comes now */
 	bool is_ready, has_ended;
-	bool is_done; /* its runner said so: what is left of it is not waited for */
+	bool is_waiting; /* what was started in it has said that nothing is missing but a job */
+	bool is_done;    /* its runner said so: what is left of it is not waited for */
 	int exec_errno;
 	int denied_calls;
 	enum cell_cause cause;
@@ -216,6 +217,10 @@ void cell_hear_gate(struct cell *cell);
 
 /* supervise.c: takes what a parked cell said so far. False: nothing. */
 bool cell_collect(struct cell *cell);
+
+/* supervise.c: whether all is done that can be done before there is a job. What was started in it
+ * may still be at it when the cell is ready. */
+bool cell_stands(const struct cell *cell);
 
 /* supervise.c: tells a guest that stands that its turn comes soon: it takes the pages it will need
  * (interpreter/habit.c). False: there is nobody to tell. */

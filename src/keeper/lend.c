@@ -261,7 +261,7 @@ static size_t whole_count(const struct pool *pool)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < pool->parked_count; i++)
-		count += pool->parked[i]->is_ready &&
+		count += cell_stands(pool->parked[i]) &&
 			 pool->parked[i]->walls.form == pool->policy.form;
 	return count;
 }

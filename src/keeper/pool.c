@@ -149,13 +149,21 @@ static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, s
 	return 0;
 }
 
+/* The oldest that stands; where none does, the oldest: it will be the first. */
+static size_t first_standing(const struct pool *pool)
+{
+	for (size_t i = 0; i < pool->parked_count; i++)
+		if (cell_stands(pool->parked[i]))
+			return i;
+	return 0;
+}
+
 int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, struct err *err)
 {
 	*ret_cell = NULL;
 	pool->asked_us = clock_us();
 	while (pool->parked_count > 0 && !*ret_cell) {
-		/* the oldest: the newest may not stand yet */
-		struct cell *cell = remove_at(pool, 0);
+		struct cell *cell = remove_at(pool, first_standing(pool));
 		if (is_alive(cell))
 			*ret_cell = cell;
 		else
@@ -209,7 +217,7 @@ bool pool_is_unready(const struct pool *pool)
 		return true;
 	for (size_t i = 0; i < pool->parked_count; i++) {
 		const struct cell *cell = pool->parked[i];
-		if (!cell->is_ready ||
+		if (!cell_stands(cell) ||
 			(i < WARM && cell->walls.form == FORM_GUEST && !cell->is_warm))
 			return true;
 	}

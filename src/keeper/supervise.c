@@ -36,6 +36,7 @@ enum {
 	AWAKE_US = 600,      /* most that a wait without sleep may take of a processor */
 	AWAKE_LOOKS = 32,    /* before we look whether somebody else wants it: 50 µs */
 	OUTLET_CHUNK = 4096, /* a pipe that polls writable takes this much without blocking */
+	WORD_MAX = 256,      /* of a runner, before it has a job */
 	LATE_MAX = 2 << 20,  /* more than the pipes and the channel of a done program can hold */
 };
 
@@ -89,20 +90,38 @@ void cell_hear_gate(struct cell *cell)
 		own_close(&fd);
 }
 
+/* The first word of what was started. It has not been given anything to say more. */
+static void hear_started(struct cell *cell)
+{
+	char word[WORD_MAX];
+	(void)recv(cell->channel_fd, word, sizeof(word), MSG_DONTWAIT);
+	cell->is_waiting = true;
+}
+
 /* Descriptors that wait in a socket count against what their user may have under way. */
 bool cell_collect(struct cell *cell)
 {
+	bool awaits_word = cell->is_ready && !cell_stands(cell);
 	struct pollfd said[] = {
 		{ .fd = cell->workspace.fd < 0 ? cell->status_fd : -1, .events = POLLIN },
 		{ .fd = cell->is_ready ? -1 : cell->gate_fd, .events = POLLIN },
+		{ .fd = awaits_word ? cell->channel_fd : -1, .events = POLLIN },
 	};
-	if ((said[0].fd < 0 && said[1].fd < 0) || poll(said, COUNT_OF(said), 0) <= 0)
+	if ((said[0].fd < 0 && said[1].fd < 0 && said[2].fd < 0) ||
+		poll(said, COUNT_OF(said), 0) <= 0)
 		return false;
 	if (said[0].revents)
 		cell_hear_init(cell);
 	if (said[1].revents)
 		cell_hear_gate(cell);
+	if (said[2].revents)
+		hear_started(cell);
 	return true;
+}
+
+bool cell_stands(const struct cell *cell)
+{
+	return cell->is_ready && (cell->walls.form != FORM_STARTED || cell->is_waiting);
 }
 
 bool cell_warm(struct cell *cell)

@@ -14,10 +14,12 @@ import struct
 import subprocess
 import tempfile
 import threading
+import time
 
 import javascript_programs
 from suite import HUNG_AFTER, Failure, Skip, check, claim, equal, lacks
 
+EMPTY = struct.pack(">I", 0)  # a frame
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -62,12 +64,12 @@ class Run:
         self.start("started", self.own_env)
         return self
 
-    def go(self):
+    def go(self, before=b""):
         self.put()
         env = [f"{name}={value}" for name, value in self.env.items()]
         body = json.dumps({"run": {"argv": self.argv, "env": env, "cwd": self.dir}}, separators=(",", ":"),
                           ensure_ascii=False).encode()
-        self.channel.sendall(struct.pack(">I", len(body)) + body)
+        self.channel.sendall(before + struct.pack(">I", len(body)) + body)
         return self.finish()
 
     def put(self):
@@ -102,7 +104,8 @@ class Run:
                     self.is_done = True
                     self.exit_code = frame["exit_code"]
                     break
-                self.frames.append(frame)
+                if frame["event"] != "status":
+                    self.frames.append(frame)
             if self.is_done:
                 os.killpg(self.process.pid, signal.SIGKILL)
             code = self.process.wait(HUNG_AFTER)
@@ -293,6 +296,19 @@ def pipes(person):
                  f"require('child_process').spawnSync('head', ['-c', '{large}', '/dev/zero'], {{ stdio: 'inherit' }}).status",
                  f"console.log(1); process.stdout.write('x'.repeat({large}), () => console.error('written'))"):
         check(len(script(person, text).streams["stdout"]) >= large, "not all was written by", text)
+
+
+@claim("a runner says that it waits, and words that only wake it up change nothing")
+def roused(person):
+    for language, text in (("javascript", "6 * 7"), ("typescript", "const n: number = 6;\nn * 7")):
+        for before, with_job in ((0, 1), (1, 0), (3, 2)):
+            run = Run(person, language, text).ready()
+            equal(run.receive(), {"event": "status", "state": "waiting"}, f"the first word of {language}")
+            for _ in range(before):
+                run.channel.sendall(EMPTY)
+                time.sleep(0.01)
+            run.go(EMPTY * with_job)
+            equal((run.exit_code, [frame["data"]["text/plain"] for frame in run.frames]), (0, ["42"]), f"what {language} gave")
 
 
 @claim("a waiting runner that nobody gives a job leaves by itself")

@@ -246,8 +246,7 @@ TEST(a_cell_whose_program_ended_before_its_job_is_not_handed_out)
 	tear_down();
 }
 
-/* It reads the head of a frame, which tells it that there is a job. */
-TEST(a_started_program_gets_its_job_while_it_waits)
+static void set_up_started(const char *program)
 {
 	need_cells();
 	fds_before = count_fds();
@@ -255,11 +254,58 @@ TEST(a_started_program_gets_its_job_while_it_waits)
 	policy.form = FORM_STARTED;
 	strings_add(&policy.standing, "/bin/sh");
 	strings_add(&policy.standing, "-c");
-	strings_add(&policy.standing, "head -c 4 <&3 >/dev/null; echo had a job");
+	strings_add(&policy.standing, program);
 	open_pool(MOST);
 	fill();
+}
+
+static void tend_until(bool (*is_so)(void))
+{
+	int64_t deadline_us = clock_us() + DEATH_MS * 1000;
+	while (pool_tend(pool) || !is_so()) {
+		ASSERT(clock_us() < deadline_us);
+		(void)poll(NULL, 0, 2);
+	}
+}
+
+static bool are_ready(void)
+{
+	bool are = true;
+	for (size_t i = 0; i < pool->parked_count; i++)
+		are = are && pool->parked[i]->is_ready;
+	return are;
+}
+
+static bool do_all_stand(void)
+{
+	bool do_all = true;
+	for (size_t i = 0; i < pool->parked_count; i++)
+		do_all = do_all && cell_stands(pool->parked[i]);
+	return do_all;
+}
+
+/* It reads the head of a frame, which tells it that there is a job. */
+TEST(a_started_program_gets_its_job_while_it_waits)
+{
+	set_up_started("head -c 4 <&3 >/dev/null; echo had a job");
+	tend_until(are_ready);
+	ASSERT(!do_all_stand() && pool_is_unready(pool)); /* it never said so */
 	struct cell *cell = take(true);
 	ASSERT_EQ(cell->walls.form, FORM_STARTED);
+	check_run(cell, "exit 3", "ok:had a job\n");
+	bury(cell);
+	tear_down();
+}
+
+TEST(of_started_programs_the_oldest_that_waits_is_handed_out)
+{
+	set_up_started("printf word >&3; head -c 4 <&3 >/dev/null; echo had a job");
+	tend_until(do_all_stand);
+	ASSERT(pool->parked_count > 1);
+	pool->parked[0]->is_waiting = false;
+	struct cell *second = pool->parked[1];
+	struct cell *cell = take(true);
+	ASSERT(cell == second);
 	check_run(cell, "exit 3", "ok:had a job\n");
 	bury(cell);
 	tear_down();
