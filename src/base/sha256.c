@@ -4,13 +4,68 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LENGTH_SIZE = 8 };
+enum { ROUNDS = 64, LENGTH_SIZE = 8 };
+
+/* clang-format off */
+static const uint32_t constants[ROUNDS] = { /* of the cube roots of the first 64 primes */
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+	0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+	0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+	0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+/* clang-format on */
+
+static uint32_t turn(uint32_t word, int bits)
+{
+	return word >> bits | word << (32 - bits);
+}
+
+static void spread(const unsigned char *block, uint32_t words[ROUNDS])
+{
+	for (int i = 0; i < 16; i++, block += 4)
+		words[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 |
+			   (uint32_t)block[2] << 8 | block[3];
+	for (int i = 16; i < ROUNDS; i++) {
+		uint32_t early = words[i - 15];
+		uint32_t late = words[i - 2];
+		words[i] = words[i - 16] + (turn(early, 7) ^ turn(early, 18) ^ early >> 3) +
+			   words[i - 7] + (turn(late, 17) ^ turn(late, 19) ^ late >> 10);
+	}
+}
+
+static void mix(uint32_t state[8], const unsigned char *block)
+{
+	uint32_t words[ROUNDS];
+	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+	spread(block, words);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint32_t first = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+				 ((e & f) ^ (~e & g)) + constants[i] + words[i];
+		uint32_t second =
+			(turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+		h = g;
+		g = f;
+		f = e;
+		e = d + first;
+		d = c;
+		c = b;
+		b = a;
+		a = first + second;
+	}
+	const uint32_t mixed[8] = { a, b, c, d, e, f, g, h };
+	for (int i = 0; i < 8; i++)
+		state[i] += mixed[i];
+}
 
 void sha256_init(struct sha256 *sha)
 {
 	*sha = (struct sha256){ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-					0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 },
-		.mix = sha256_mix() };
+					0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } };
 }
 
 void sha256_add(struct sha256 *sha, const void *data, size_t len)
@@ -21,11 +76,11 @@ void sha256_add(struct sha256 *sha, const void *data, size_t len)
 	while (len > 0) {
 		size_t part = SHA256_BLOCK - used < len ? SHA256_BLOCK - used : len;
 		if (part == SHA256_BLOCK) {
-			sha->mix(sha->state, bytes);
+			mix(sha->state, bytes);
 		} else {
 			memcpy(sha->block + used, bytes, part);
 			if (used + part == SHA256_BLOCK)
-				sha->mix(sha->state, sha->block);
+				mix(sha->state, sha->block);
 		}
 		used = (used + part) % SHA256_BLOCK;
 		bytes += part;

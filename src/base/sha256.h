@@ -7,19 +7,11 @@
 
 enum { SHA256_SIZE = 32, SHA256_HEX = 64, SHA256_BLOCK = 64 };
 
-/* Takes one block. */
-typedef void (*sha256_mixer)(uint32_t state[8], const unsigned char *block);
-
 struct sha256 {
-	sha256_mixer mix;
 	uint32_t state[8];
 	uint64_t len; /* bytes taken so far */
 	unsigned char block[SHA256_BLOCK];
 };
-
-/* sha256_mix.c: the fastest that there is here, and the one that is everywhere. */
-sha256_mixer sha256_mix(void);
-void sha256_mix_plain(uint32_t state[8], const unsigned char *block);
 
 void sha256_init(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *data, size_t len);

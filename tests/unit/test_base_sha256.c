@@ -49,17 +49,3 @@ TEST(every_length_around_a_block_has_a_hash_of_its_own)
 			ASSERT(strcmp(seen[i], seen[len]) != 0);
 	}
 }
-
-TEST(a_block_is_mixed_alike_with_and_without_the_processors_help)
-{
-	uint32_t fast[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-	uint32_t plain[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-	unsigned char block[SHA256_BLOCK];
-	for (int i = 0; i < 1000; i++) {
-		for (size_t j = 0; j < sizeof(block); j++)
-			block[j] = (unsigned char)((size_t)i * 31 + j * j * 7 + fast[j % 8]);
-		sha256_mix()(fast, block);
-		sha256_mix_plain(plain, block);
-		ASSERT_EQ(memcmp(fast, plain, sizeof(fast)), 0);
-	}
-}
