@@ -73,6 +73,7 @@ static struct {
 
 static int status = -1;   /* of a program that went this way to its end */
 static bool is_left_over; /* something of it, at a look that was in vain */
+static Py_ssize_t module_count; /* in the template, with the program's */
 
 static int make_words(void)
 {
@@ -111,6 +112,7 @@ int plain_take(PyObject *things, const struct wanted *names, size_t count)
 
 int plain_learn(PyObject *things)
 {
+	module_count = PyDict_Size(PyImport_GetModuleDict());
 	return plain_take(things, wanted, COUNT_OF(wanted)) < 0 ? -1 : make_words();
 }
 
@@ -308,6 +310,8 @@ static bool has_own_modules(void)
 	PyObject *modules = PyImport_GetModuleDict();
 	PyObject *name = NULL;
 	PyObject *module = NULL;
+	if (PyDict_Size(modules) == module_count) /* there may be a thousand */
+		return false;
 	for (Py_ssize_t at = 0; PyDict_Next(modules, &at, &name, &module);)
 		if (module != road.main && !is_in(road.known, name))
 			return true;
