@@ -171,8 +171,7 @@ static size_t choose_pins(struct iovec pins[PINS_MAX])
 			continue;
 		size = size < left ? size : left;
 		left -= size;
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells addresses as numbers
-		 */
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): as below */
 		pins[count++] = (struct iovec){ (void *)stretch->start, size };
 	}
 	return count;
