@@ -386,13 +386,13 @@ void keeper_close(struct keeper *keeper)
 {
 	if (!keeper)
 		return;
-	/* who lent a cell can clear it away while we let go of it, for which the kernel may make us
-	 * wait */
-	if (keeper->loan_fd >= 0)
-		(void)shutdown(keeper->loan_fd, SHUT_RDWR);
-	/* and a runner that waits for nothing but this takes down its memory meanwhile */
+	/* a runner that waits for nothing but this takes down its memory, which takes longest, */
 	if (keeper->loan_fd >= 0 && keeper->last && keeper->last->channel_fd >= 0)
 		(void)shutdown(keeper->last->channel_fd, SHUT_RDWR);
+	/* and who lent a cell can clear it away, while we let go of it, for which the kernel may
+	 * make us wait */
+	if (keeper->loan_fd >= 0)
+		(void)shutdown(keeper->loan_fd, SHUT_RDWR);
 	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);
