@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/sha256.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { ROUNDS = 64, LENGTH_SIZE = 8 };
@@ -91,6 +90,7 @@ void sha256_add(struct sha256 *sha, const void *data, size_t len)
 void sha256_hex(struct sha256 *sha, char hex[SHA256_HEX + 1])
 {
 	static const unsigned char padding[SHA256_BLOCK] = { 0x80 };
+	static const char digits[] = "0123456789abcdef";
 	unsigned char length[LENGTH_SIZE];
 	uint64_t bits = sha->len * 8;
 	for (int i = 0; i < LENGTH_SIZE; i++)
@@ -99,6 +99,7 @@ void sha256_hex(struct sha256 *sha, char hex[SHA256_HEX + 1])
 	size_t room = SHA256_BLOCK - LENGTH_SIZE;
 	sha256_add(sha, padding, (used < room ? room : room + SHA256_BLOCK) - used);
 	sha256_add(sha, length, sizeof(length));
-	for (size_t i = 0; i < 8; i++)
-		(void)snprintf(hex + i * 8, 9, "%08x", sha->state[i]);
+	for (size_t i = 0; i < SHA256_HEX; i++)
+		hex[i] = digits[sha->state[i / 8] >> (28 - 4 * (i % 8)) & 0xf];
+	hex[SHA256_HEX] = '\0';
 }

@@ -645,8 +645,11 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 	if (r == 0)
 		r = cell_supervise(cell, err);
 	cell_report(cell, report);
+	if (r < 0)
+		cell->result->isolation_count = 0; /* nothing ran in it */
 	TRY(r);
-	cell_describe(cell, report);
+	if (cell->result->isolation_count == 0)
+		cell_describe(cell, report);
 	if (cell->exec_errno != 0)
 		return err_sys(err, cell->exec_errno, "execute '%s' in the cell",
 			cell->task->argv->items[0]);

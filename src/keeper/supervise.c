@@ -558,6 +558,8 @@ void cell_drain(struct cell *cell)
 		flush(cell, STREAM_OUT);
 		count_late(cell, CELL_CHUNK, &late);
 	} while (cell->has_message || read_channel(cell));
+	if (cell->is_done)
+		return; /* by its own word, and nobody else's counts any more */
 	/* init and payload may have spoken in the moment we killed them */
 	struct pollfd said = { .fd = cell->status_fd, .events = POLLIN };
 	while (cell->status_fd >= 0 && poll(&said, 1, 0) == 1)
@@ -689,6 +691,9 @@ int cell_supervise(struct cell *cell, struct err *err)
 					     : cell_open_gate(cell, err));
 	if (cell->keeper->is_resident)
 		cell_hold_mounts(cell);
+	/* a cell that was lent ready is told of by its own page, whole since then */
+	if (cell->is_ready && cell->keeper->loan_fd >= 0)
+		cell_describe(cell, &cell->page->report);
 	if (cell->task->meanwhile)
 		cell->task->meanwhile(cell->task->meanwhile_context);
 	cell->chunk = malloc(CELL_CHUNK);

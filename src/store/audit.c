@@ -217,9 +217,11 @@ static void put_run(struct writer *writer, const struct store_run *run)
 	put_bool(writer, "bypass", run->spec->profile == PROFILE_TRUSTED);
 }
 
-/* Both texts are objects that are not closed, as the body itself is while it is written. */
+/* The texts are objects that are not closed, as the body itself is while it is written. */
 struct audit_draft {
 	struct buf run;
+	struct buf isolation;   /* where the cell stood already */
+	size_t isolation_count; /* items of it; 0: it did not */
 	struct buf limits;
 	struct log_view own;
 	struct log_view *log; /* that, or one that is remembered */
@@ -230,6 +232,12 @@ static void put_drafted(struct writer *writer, const struct buf *text)
 {
 	put(writer, ",", 1);
 	put(writer, text->data + 1, text->len - 1);
+}
+
+static bool knows_isolation(const struct store_run *run)
+{
+	return run->draft && run->draft->isolation_count > 0 &&
+	       run->draft->isolation_count == run->result->isolation_count;
 }
 
 /* 0, or -ENOSPC. */
@@ -244,7 +252,10 @@ static int write_body(const struct store_run *run, bool is_over, struct buf *out
 		put_run(&writer, run);
 	if (is_over) {
 		put_outcome(&writer, run->result);
-		put_isolation(&writer, run->result);
+		if (knows_isolation(run))
+			put_drafted(&writer, &run->draft->isolation);
+		else
+			put_isolation(&writer, run->result);
 	} else {
 		put_text(&writer, "status", AUDIT_BEGUN);
 	}
@@ -278,11 +289,16 @@ struct audit_draft *audit_draft(const struct store_run *run)
 	draft->made_us = clock_us();
 	draft->log = find_log(run, &draft->own);
 	buf_init(&draft->run, LIMIT_AUDIT_LINE);
+	buf_init(&draft->isolation, LIMIT_AUDIT_LINE);
 	buf_init(&draft->limits, LIMIT_AUDIT_LINE);
 	struct writer run_writer = { .out = &draft->run };
+	struct writer isolation_writer = { .out = &draft->isolation };
 	struct writer limits_writer = { .out = &draft->limits };
 	put(&run_writer, "{", 1);
 	put_run(&run_writer, run);
+	put(&isolation_writer, "{", 1);
+	put_isolation(&isolation_writer, run->result);
+	draft->isolation_count = isolation_writer.is_short ? 0 : run->result->isolation_count;
 	put(&limits_writer, "{", 1);
 	put_limits(&limits_writer, run->spec);
 	if (draft->log && !run_writer.is_short && !limits_writer.is_short)
@@ -296,6 +312,7 @@ void audit_draft_free(struct audit_draft *draft)
 	if (!draft)
 		return;
 	buf_done(&draft->run);
+	buf_done(&draft->isolation);
 	buf_done(&draft->limits);
 	log_view_done(&draft->own);
 	free(draft);

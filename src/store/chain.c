@@ -95,8 +95,10 @@ int link_forge(const struct link *last, uint64_t torn, const char *body, struct 
 	size_t start = out->len;
 	if (torn > 0)
 		(void)snprintf(torn_key, sizeof(torn_key), ",\"torn\":%" PRIu64, torn);
-	int r = buf_printf(out, "{\"seq\":%" PRIu64 ",\"prev\":\"%s\"%s,%.*s", last->seq + 1,
-		last->hash, torn_key, (int)strlen(body) - 2, body + 1);
+	int r = buf_printf(out, "{\"seq\":%" PRIu64 ",\"prev\":\"%s\"%s,", last->seq + 1,
+		last->hash, torn_key);
+	if (r == 0) /* the members of the body, and more to come */
+		r = buf_append(out, body + 1, strlen(body) - 2);
 	if (r < 0)
 		return r;
 	hash_of(out->data + start, out->len - start, hash);

@@ -430,6 +430,27 @@ TEST(what_came_after_a_draft_is_followed)
 	ASSERT_EQ(verdict.files, 3);
 }
 
+TEST(a_draft_tells_of_the_cell_that_the_run_was_in)
+{
+	state_set_up();
+	state_result.isolation_count = 1;
+	state_result.isolation[0] =
+		(struct isolation_item){ .key = "mode", .kind = ISOLATION_TEXT, .text = "root" };
+	draft();
+	write_drafted();
+	add(1);
+	auto_free char *drafted = told(1);
+	auto_free char *other = told(2);
+	ASSERT_STR(drafted, other);
+	ASSERT_HAS(drafted, "\"isolation\":{\"mode\":\"root\"}");
+	draft(); /* that cell was of no use */
+	state_result.isolation_count = 0;
+	write_drafted();
+	auto_free char *none = told(3);
+	ASSERT_HAS(none, "\"isolation\":{}");
+	must_hold(3);
+}
+
 static void record_again(void)
 {
 	draft();
