@@ -77,7 +77,8 @@ function run(name, pack, stage, streams) {
 	const env = Object.entries(process.env).map((pair) => pair.join('='));
 	const job = { argv: [name, 'argument'], env, cwd: PLACE };
 	stage.foresee(job, pack);
-	stage.enter({ program: { path: null, patch: null, tell: stage.tell }, readSync: jobReader(pack, job) });
+	stage.enter({ program: { path: null, patch: null, tell: stage.tell, isRehearsal: true },
+		readSync: jobReader(pack, job) });
 	stage.arm();
 	Module.runMain(file);
 	for (const stream of streams)

@@ -155,6 +155,8 @@ function redirect(stage, execute) {
 		else
 			adopt(job);
 		const given = program.path = process.argv[1];
+		if (stage.servant && !program.isRehearsal && !/\.[cm]?tsx?$/.test(given))
+			stage.servant.dismiss(); /* it is of no use */
 		const found = execute(program);
 		if (found)
 			show(given, found);
@@ -174,15 +176,25 @@ function show(given, found) {
 	};
 }
 
+/* An esbuild that was started with us: see servant.js. */
+function employ(pid, load) {
+	const servant = load('servant');
+	servant.enlist(pid);
+	load('typescript').employ(servant);
+	return servant;
+}
+
 function wait(program, channel, execute, load) {
 	if (!channel)
 		return reallyExit(1);
 	const { pack } = load('report');
 	const ended = pack({ event: 'done', exit_code: 0 });
 	const done = (code) => code === 0 ? ended : pack({ event: 'done', exit_code: code });
-	const stage = { now: null };
+	const stage = { now: null, servant: null };
 	const arm = redirect(stage, execute);
-	const [, , name] = process.argv;
+	const [, , name, pid] = process.argv;
+	if (pid)
+		stage.servant = employ(Number(pid), load);
 	watchEnd(stage);
 	const enter = ({ program: own, readSync }) => {
 		stage.now = { program: own, readSync, send: channel.send, done };

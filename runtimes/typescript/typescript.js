@@ -9,6 +9,9 @@
  * reads it, as for JavaScript, with its source map inside, so node itself tells the positions of
  * the source in stacks and reports. An `await` at the top level, for which CommonJS has no place,
  * is run in an async function around the program.
+ *
+ * Where an esbuild stands ready (servant.js), the program is given to that one. What it complains of
+ * is found once more by one that is started: its words are what people know.
  */
 const fs = require('fs');
 const Module = require('module');
@@ -18,6 +21,7 @@ const ESBUILD = '/usr/bin/esbuild';
 const ENDINGS = ['.ts', '.tsx', '.mts', '.cts'];
 const FILES_MAX = 256;
 const OUTPUT_MAX = 64 << 20;
+const NOWHERE = '/hotcell-nowhere'; /* for files that are never written */
 const isTypescript = (file) => ENDINGS.includes(path.extname(file)) && !file.endsWith('.d.ts');
 
 /* The first line of what esbuild writes is kept free for us. */
@@ -29,18 +33,39 @@ const MAP = /\n\/\/# sourceMappingURL=[^\n]*\s*$/;
 
 /* ---- esbuild ----------------------------------------------------------------------------- */
 
-function esbuild(files, format, more = []) {
-	const { spawnSync } = require('child_process');
+let servant = null; /* servant.js, where there is one */
+
+function employ(given) {
+	servant = given;
+}
+
+function flagsFor(format, more = []) {
 	const [major, minor] = process.versions.node.split('.');
-	const ran = spawnSync(ESBUILD, [...files, `--format=${format}`, '--platform=node',
+	return [`--format=${format}`, '--platform=node',
 		`--target=node${major}.${minor}`, '--sourcemap=inline', '--charset=utf8',
 		`--banner:js=${FIRST_LINE.trim()}`, `--define:import.meta.url=${META_URL}`,
 		'--define:import.meta.filename=__filename', '--define:import.meta.dirname=__dirname',
-		'--log-level=error', '--log-limit=1', '--color=false', ...more],
-	{ encoding: 'utf8', maxBuffer: OUTPUT_MAX, stdio: ['ignore', 'pipe', 'pipe'] });
+		'--log-limit=1', '--color=false', ...more];
+}
+
+function esbuild(files, format, more) {
+	const { spawnSync } = require('child_process');
+	servant?.dismiss(); /* one at a time */
+	const ran = spawnSync(ESBUILD, [...files, ...flagsFor(format, more), '--log-level=error'],
+		{ encoding: 'utf8', maxBuffer: OUTPUT_MAX, stdio: ['ignore', 'pipe', 'pipe'] });
 	if (ran.error)
 		throw ran.error;
-	return ran;
+	if (ran.status !== 0)
+		throw complaint(ran.stderr);
+	return ran.stdout;
+}
+
+/* From who stands ready: text by path, or null. Throws the one complaint that is no end. */
+function askServant(files, format, more) {
+	const { texts, error } = servant?.build(files, flagsFor(format, more)) ?? {};
+	if (error && NO_AWAIT.test(error.text) && error.location)
+		throw { message: error.text, file: path.resolve(error.location.file) };
+	return texts?.size === files.length && !error ? texts : null;
 }
 
 /* What esbuild complains of: text, and the place when it names one. */
@@ -97,26 +122,23 @@ function isFile(file) {
 
 /* JavaScript by file; throws a complaint. */
 function transpile(files) {
-	const made = new Map();
-	const where = path.dirname(files[0]);
 	if (files.length === 1) {
-		const ran = esbuild(files, 'cjs');
-		if (ran.status !== 0)
-			throw complaint(ran.stderr);
-		return made.set(files[0], finish(ran.stdout, files[0], process.cwd()));
+		const text = askServant(files, 'cjs')?.values().next().value ?? esbuild(files, 'cjs');
+		return new Map([[files[0], finish(text, files[0], process.cwd())]]);
 	}
+	const flags = (out) => [`--outdir=${out}`, `--outbase=${path.parse(files[0]).root}`, '--out-extension:.js=.js'];
+	const made = (out, read) => new Map(files.map((file) =>
+		[file, finish(read(`${out}${file.replace(/\.[^.]+$/, '.js')}`), file, out)]));
+	const texts = askServant(files, 'cjs', flags(NOWHERE));
+	if (texts)
+		return made(NOWHERE, (name) => texts.get(name));
 	const out = fs.mkdtempSync(path.join(require('os').tmpdir(), 'hotcell-'));
 	try {
-		const ran = esbuild(files, 'cjs', [`--outdir=${out}`, `--outbase=${path.parse(where).root}`,
-			'--out-extension:.js=.js']);
-		if (ran.status !== 0)
-			throw complaint(ran.stderr);
-		for (const file of files)
-			made.set(file, finish(fs.readFileSync(`${out}${file.replace(/\.[^.]+$/, '.js')}`, 'utf8'), file, out));
+		esbuild(files, 'cjs', flags(out));
+		return made(out, (name) => fs.readFileSync(name, 'utf8'));
 	} finally {
 		fs.rmSync(out, { recursive: true, force: true });
 	}
-	return made;
 }
 
 /* ---- the text that runs -------------------------------------------------------------------- */
@@ -157,10 +179,8 @@ function captureIn(text, capture) {
  * they are in every other file.
  */
 function makeAsync(file, capture, load) {
-	const ran = esbuild([file], 'esm');
-	if (ran.status !== 0)
-		throw complaint(ran.stderr);
-	return aroundMap(finish(ran.stdout, file, process.cwd()), (code) => {
+	const text = askServant([file], 'esm')?.values().next().value ?? esbuild([file], 'esm');
+	return aroundMap(finish(text, file, process.cwd()), (code) => {
 		const { scan, maskModule } = load('capture');
 		const first = code.indexOf('\n') + 1;
 		const body = requireImports(code.slice(first), scan, maskModule);
@@ -254,6 +274,14 @@ function execute(program, capture, load, feed) {
 	};
 	const prepareMain = () => {
 		try {
+			return findMain();
+		} finally {
+			if (!program.isRehearsal)
+				servant?.dismiss();
+		}
+	};
+	const findMain = () => {
+		try {
 			return captureIn(prepare(main), capture);
 		} catch (error) {
 			if (!NO_AWAIT.test(error.message) || error.file !== main)
@@ -302,4 +330,4 @@ function refuse(error, load, program) {
 	process.reallyExit(1);
 }
 
-module.exports = { execute, strip, hook, findSource };
+module.exports = { employ, execute, strip, hook, findSource };

@@ -298,6 +298,54 @@ def pipes(person):
         check(len(script(person, text).streams["stdout"]) >= large, "not all was written by", text)
 
 
+def servants(run):
+    """The esbuilds that were started with a run; which is the first of its session."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            name, state, _, _, session = re.match(r"\d+ \((.*)\) (\S+) (\S+) (\S+) (\S+)", file.read()).groups()
+            if name == "esbuild" and state not in "ZX" and int(session) == run.process.pid:
+                found.append(int(pid))
+    return found
+
+
+ALONE = ("import fs from 'fs';\n"
+         "const isServant = (pid: string): boolean => {\n"
+         "  try { return / \\(esbuild\\) [^ZX] \\d+ \\d+ SESSION /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8')); }\n"
+         "  catch { return false; }\n"
+         "};\n"
+         "const until: number = Date.now() + 5000;\n"
+         "while (fs.readdirSync('/proc').some(isServant) && Date.now() < until);\n"
+         "Date.now() < until")
+
+
+@claim("a waiting runner of TypeScript has an esbuild at its service, and its program none of it")
+def served(person):
+    for language_file, text in (("main.ts", ALONE), ("main.js", re.sub(r": (string|boolean|number)\b", "", ALONE)
+                                 .replace("import fs from 'fs'", "const fs = require('fs')"))):
+        run = Run(person, "typescript", {language_file: text}).ready()
+        run.receive()
+        equal(len(servants(run)), 1, "how many esbuilds stand ready")
+        run.files = {language_file: text.replace("SESSION", str(run.process.pid))}
+        run.go()
+        equal([frame.get("data", frame) for frame in run.frames],
+              [{"text/plain": "true", "application/json": True}], f"what {language_file} said of esbuild")
+
+
+@claim("an esbuild that is gone, or does not answer, is not missed")
+def unserved(person):
+    for name in ("value", "await", "files", "syntax error"):
+        cold = Run(person, "typescript", TYPED[name]).cold()
+        run = Run(person, "typescript", TYPED[name]).ready()
+        run.receive()
+        os.kill(servants(run)[0], signal.SIGKILL)
+        equal(run.go().told(), cold.told(), f"what '{name}' gave without it")
+    run = Run(person, "typescript", TYPED["value"]).ready()
+    run.receive()
+    os.kill(servants(run)[0], signal.SIGSTOP)
+    equal(run.go().frames[0]["data"]["text/plain"], "6", "what came of a servant that sleeps")
+
+
 @claim("a runner says that it waits, and words that only wake it up change nothing")
 def roused(person):
     for language, text in (("javascript", "6 * 7"), ("typescript", "const n: number = 6;\nn * 7")):
