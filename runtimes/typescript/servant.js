@@ -18,12 +18,22 @@ function enlist(pid) {
 	servant.pid = pid;
 }
 
+/* It is needed no more. */
+function strike() {
+	try {
+		if (servant.pid)
+			process.kill(servant.pid, 'SIGKILL');
+	} catch { /* it is gone */ }
+}
+
+/* Its end of the line is closed when its memory is free again. */
 function dismiss() {
 	if (!servant.pid)
 		return;
+	strike();
 	try {
-		process.kill(servant.pid, 'SIGKILL');
-	} catch { /* it is gone */ }
+		while (fs.readSync(LINE, Buffer.alloc(1 << 12)) > 0);
+	} catch { /* it will be */ }
 	servant.pid = 0;
 	fs.closeSync(LINE);
 }
@@ -140,4 +150,4 @@ function build(files, flags) {
 	}
 }
 
-module.exports = { enlist, dismiss, build };
+module.exports = { enlist, strike, dismiss, build };

@@ -282,7 +282,10 @@ function execute(program, capture, load, feed) {
 	};
 	const findMain = () => {
 		try {
-			return captureIn(prepare(main), capture);
+			const text = prepare(main);
+			if (!program.isRehearsal)
+				servant?.strike(); /* it leaves while we are at work */
+			return captureIn(text, capture);
 		} catch (error) {
 			if (!NO_AWAIT.test(error.message) || error.file !== main)
 				throw error;
