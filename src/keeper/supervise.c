@@ -33,7 +33,7 @@ enum {
 	CPU_LOOK_MAX_US = 100000,
 	PULSE_FIRST_US = 1000000,
 	PULSE_EVERY_US = 250000,
-	AWAKE_US = 600,      /* most that a wait without sleep may take of a processor */
+	AWAKE_US = 1000,     /* most that a wait without sleep may take of a processor */
 	AWAKE_LOOKS = 32,    /* before we look whether somebody else wants it: 50 µs */
 	OUTLET_CHUNK = 4096, /* a pipe that polls writable takes this much without blocking */
 	WORD_MAX = 256,      /* of a runner, before it has a job */
