@@ -25,6 +25,10 @@ def javascript(code, *options, argv=(), **more):
     return python(code, "-l", "javascript", *options, argv=argv, **more)
 
 
+def typescript(code, *options, argv=(), **more):
+    return python(code, "-l", "typescript", *options, argv=argv, **more)
+
+
 def bash(code, *options, **more):
     return python(code, "-l", "bash", *options, **more)
 
@@ -92,6 +96,12 @@ PROGRAMS = {
     "python: what numpy says of itself":
         python("import numpy as np\nnp.arange(6).reshape(2, 3)", "-m", "2G", "-t", "60"),
     "python: preload asked for": python("import sys\n'pandas' in sys.modules", "--preload", "base"),
+    "typescript: value": typescript("enum E { A = 3 }\nconst n: number = 2;\nn * E.A"),
+    "typescript: error": typescript("interface A { x: number }\n\nfunction f(a: A | null): number { return a!.x }\nf(null)"),
+    "typescript: syntax error": typescript("const a: = 3"),
+    "typescript: await": typescript("const n: number = await Promise.resolve(6);\nconsole.log(n);\nn * 7"),
+    "typescript: memory": typescript("const a: Buffer[] = []; for (;;) a.push(Buffer.alloc(1 << 20, 1))", "--memory", "128M"),
+    "typescript: child": typescript("import { execFileSync } from 'child_process';\nString(execFileSync('/bin/echo', ['x']))"),
     "javascript: value": javascript("const o = { a: [1, null], b: 'é' }; o"),
     "javascript: table": javascript("console.table([{ a: 1, b: 'x' }, { a: 2 }])"),
     "javascript: display": javascript("display({ a: 1 }); console.log('x'); 5"),
