@@ -71,8 +71,8 @@ static struct {
 		*name, *main, *gc, *pyplot;
 } word;
 
-static int status = -1;   /* of a program that went this way to its end */
-static bool is_left_over; /* something of it, at a look that was in vain */
+static int status = -1;         /* of a program that went this way to its end */
+static bool is_left_over;       /* something of it, at a look that was in vain */
 static Py_ssize_t module_count; /* in the template, with the program's */
 
 static int make_words(void)

@@ -70,7 +70,8 @@ static int read_job(int fd, struct job *job)
 		return -errno;
 	if (st.st_size > LIMIT_JOB_BYTES)
 		return -EBADMSG;
-	/* read, not mapped: for what is so short a mapping takes longer. It lasts as long as we do. */
+	/* read, not mapped: for what is so short a mapping takes longer. It lasts as long as we do.
+	 */
 	size_t size = (size_t)st.st_size;
 	auto_free char *data = xcalloc(1, size + 1);
 	if (pread(fd, data, size, 0) != (ssize_t)size)
