@@ -64,7 +64,10 @@ def matches(module, names):
 
 def is_telling(const):
     """Whether it may be one that the rules look for."""
-    return any(part in const for part in TELLING) and const != "__main__"
+    for part in TELLING:
+        if part in const:
+            return const != "__main__"
+    return False
 
 
 def import_lines(code, modules, found):
@@ -140,9 +143,11 @@ def import_finding(module, line, column):
 
 def look_briefly(code):
     """What `standard` finds in most programs; None: look closer."""
-    if IMPORT_NAME is None or any("." in name for name in policy.get("block", ())):
+    blocked = policy.get("block")
+    if IMPORT_NAME is None or blocked and any("." in name for name in blocked):
         return None  # `from a import b` may mean a.b
-    modules = {**DANGEROUS, **dict.fromkeys(policy.get("block", ()))}
+    # a copy of it is a page for each name and its reason
+    modules = {**DANGEROUS, **dict.fromkeys(blocked)} if blocked else DANGEROUS
     found = import_lines(code, modules, [])
     if found is None:
         return None
