@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "base/io.h"
+#include <sys/socket.h>
 
 enum { HEADER_LEN = 4 };
 
@@ -68,5 +67,12 @@ int frame_write(int fd, const void *data, size_t len)
 	buf_init(&frame, sizeof(head) + len);
 	(void)buf_append(&frame, &head, sizeof(head));
 	(void)buf_append(&frame, data, len);
-	return io_write(fd, frame.data, frame.len);
+	for (size_t at = 0; at < frame.len;) {
+		/* who reads may be gone, which is no reason for us to end */
+		ssize_t n = send(fd, frame.data + at, frame.len - at, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }

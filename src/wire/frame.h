@@ -23,7 +23,7 @@ int frames_push(struct frames *frames, const void *data, size_t len);
  * length is 0 or past the bound, and nothing after it can be made out. */
 int frames_next(struct frames *frames, const char **ret_data, size_t *ret_len);
 
-/* Writes one frame, whole. 0 or -errno. */
+/* Writes one frame to a socket, whole. 0 or -errno. */
 int frame_write(int fd, const void *data, size_t len);
 
 /* How many bytes may be pushed now. */
