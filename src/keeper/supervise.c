@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -649,8 +650,11 @@ static bool wait_awake(struct cell *cell, struct pollfd *fds)
 	const struct timespec no_time = { 0 };
 	int n = 0;
 	while (n == 0 && clock_us() < cell->awake_us && has_processor(cell))
-		for (int i = 0; i < AWAKE_LOOKS && n == 0; i++)
+		for (int i = 0; i < AWAKE_LOOKS && n == 0; i++) {
+			/* the payload may stand in line behind us, while another processor idles */
+			(void)sched_yield();
 			n = ppoll(fds, WAIT_SLOT_COUNT, &no_time, NULL);
+		}
 	return n > 0;
 }
 
