@@ -125,7 +125,7 @@ def python_rows(stage, warm, demand):
         Contender(group, "hotcell run -c print(1)", ["spawn", hotcell(), "run", "-c", "print(1)"],
                   "python: python3 -c print(1)", [Bar(0.25)], socket=warm),
         Contender(group, "forked, in process", ["guest", str(RUNTIMES / "python"), "pass"],
-                  against),
+                  against, [Bar(0.12)]),
         Contender(group, "parked, in process", ["parked-guest", str(RUNTIMES / "python"), "pass"],
                   against),
         Contender(group, "lent, parked", ["lent", "python", "pass"], against,
