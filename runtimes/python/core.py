@@ -436,14 +436,15 @@ class Held:
 held = Held()
 
 
-def prepare(path, source=None):
-    """Compiles the file, which may have been read. None: let the interpreter say what is wrong."""
+def prepare(path, source=None, code=None):
+    """Compiles the file, which may have been read, or compiled. None: let the interpreter say what is
+    wrong."""
     stderr, sys.stderr, held.text = sys.stderr, held, ""
     try:
         if source is None:
             with open(path, "rb", 0) as file:
                 source = file.read()
-        code = guarded(source, compiled(source, path), path)
+        code = guarded(source, code or compiled(source, path), path)
         warned = held.text
         program = Program(path, source, code)
     except SyntaxError as error:

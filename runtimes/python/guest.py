@@ -448,9 +448,9 @@ def arrive():
     return template.core["parts"].pop("program")
 
 
-def take(argv, variables, source, fd, is_alone, is_told_more):
-    """Prepares a program, which may be any. Of whatever a guest does first, it copies a page or
-    two: so this is kept short."""
+def take(argv, variables, source, fd, is_alone, is_told_more, code=None):
+    """Prepares a program, which may be any, and may be compiled already. Of whatever a guest does first,
+    it copies a page or two: so this is kept short."""
     core = template.core
     if variables is not None:
         set_environment(variables)
@@ -464,7 +464,7 @@ def take(argv, variables, source, fd, is_alone, is_told_more):
     if is_told_more:
         core["take_policy"]()
     path = PROGRAM if argv[0] == "main.py" else core["absolute"](argv[0])
-    program = core["prepare"](path, source)
+    program = core["prepare"](path, source, code)
     if program is None:
         sys.argv[:] = [RUNNER, *argv]
         sys.orig_argv[:] = [sys.executable, RUNNER, *argv]

@@ -171,13 +171,13 @@ static PyObject *start_uncounted(void)
 	return result;
 }
 
-/* Takes the three. */
-static PyObject *run_by_python(
-	const struct arrival *arrival, PyObject *argv, PyObject *env, PyObject *source)
+/* Takes the four. */
+static PyObject *run_by_python(const struct arrival *arrival, PyObject *argv, PyObject *env,
+	PyObject *source, PyObject *code)
 {
-	PyObject *taken =
-		PyObject_CallFunction(guest.take, "NNNiNN", argv, env, source, arrival->channel_fd,
-			PyBool_FromLong(arrival->is_alone), PyBool_FromLong(arrival->is_told_more));
+	PyObject *taken = PyObject_CallFunction(guest.take, "NNNiNNN", argv, env, source,
+		arrival->channel_fd, PyBool_FromLong(arrival->is_alone),
+		PyBool_FromLong(arrival->is_told_more), code ? code : nothing());
 	if (!taken)
 		return NULL;
 	Py_DECREF(taken);
@@ -214,7 +214,7 @@ static PyObject *run(struct arrival *arrival)
 		(void)PySys_SetObject("__stdin__", guest.stdin_pipe);
 	}
 	if (source == Py_None || !is_usual(arrival, argv, env) || plain_run(source, &result) == 1)
-		return run_by_python(arrival, argv, env, source);
+		return run_by_python(arrival, argv, env, source, result);
 	Py_DECREF(argv);
 	Py_DECREF(env);
 	Py_DECREF(source);

@@ -468,11 +468,13 @@ bool plain_is_over(void)
 
 /* ---- running ----------------------------------------------------------------------------- */
 
-/* The code to run; NULL without an error: it is not a plain one. */
-static PyObject *prepare(PyObject *source)
+/* The code to run; NULL without an error: it is not a plain one, and what it was compiled to, if it
+ * was, is *ret_code. */
+static PyObject *prepare(PyObject *source, PyObject **ret_code)
 {
 	char *text = NULL;
 	Py_ssize_t size = 0;
+	*ret_code = NULL;
 	if (PyBytes_AsStringAndSize(source, &text, &size) < 0 || strlen(text) != (size_t)size) {
 		PyErr_Clear();
 		return NULL;
@@ -485,7 +487,10 @@ static PyObject *prepare(PyObject *source)
 		Py_DECREF(found);
 		return code;
 	}
-	Py_XDECREF(code);
+	if (found)
+		Py_DECREF(code);
+	else
+		*ret_code = code;
 	return found;
 }
 
@@ -563,22 +568,22 @@ static PyObject *last_line(PyObject *source)
 	return PyLong_FromLong(line);
 }
 
-int plain_run(PyObject *source, PyObject **ret_result)
+int plain_run(PyObject *source, PyObject **ret)
 {
-	PyObject *code = prepare(source);
+	PyObject *code = prepare(source, ret);
 	if (!code)
 		return 1;
 	PyObject *names = PyModule_GetDict(road.main);
 	PyObject *value = PyEval_EvalCode(code, names, names);
 	Py_DECREF(code);
 	if (!value) {
-		*ret_result = end_by_exception();
+		*ret = end_by_exception();
 	} else if (value == Py_None && !has_figures()) {
 		Py_DECREF(value);
-		*ret_result = end_quietly(names);
+		*ret = end_quietly(names);
 	} else {
 		PyObject *line = last_line(source);
-		*ret_result = end_with(value, line);
+		*ret = end_with(value, line);
 		Py_XDECREF(line);
 	}
 	return 0;
@@ -589,12 +594,14 @@ int plain_run(PyObject *source, PyObject **ret_result)
 void plain_rehearse(void)
 {
 	PyObject *names = PyDict_New();
-	PyObject *code = prepare(road.nothing);
+	PyObject *unclear = NULL;
+	PyObject *code = prepare(road.nothing, &unclear);
 	PyObject *value = NULL;
 	if (names && code && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
 		value = PyEval_EvalCode(code, names, names);
 	Py_XDECREF(value);
 	Py_XDECREF(code);
+	Py_XDECREF(unclear);
 	Py_XDECREF(names);
 	PyErr_Clear();
 	(void)has_left_nothing();

@@ -16,8 +16,9 @@ int plain_take(PyObject *things, const struct wanted *names, size_t count);
 int plain_learn(PyObject *things);
 
 /* Runs the program in `source` (bytes) if it is a plain one. 1: it is not, and nothing has happened
- * yet. Otherwise as a hook of the interpreter ends: *ret_result is what to return. */
-int plain_run(PyObject *source, PyObject **ret_result);
+ * yet; *ret is its code, which is the caller's, or NULL. Otherwise as a hook of the interpreter
+ * ends: *ret is what to return. */
+int plain_run(PyObject *source, PyObject **ret);
 
 /* Goes the same way with a program that does nothing. */
 void plain_rehearse(void);
