@@ -348,7 +348,7 @@ static bool are_items_endless(PyObject *value, int depth, int *left)
 static bool is_shared(PyObject *module)
 {
 	PyObject *name = PyDict_GetItem(PyModule_GetDict(module), word.name);
-	return name && PyUnicode_Check(name) &&
+	return name && Py_TYPE(name) == &PyUnicode_Type &&
 	       PyDict_GetItem(PyImport_GetModuleDict(), name) == module;
 }
 
