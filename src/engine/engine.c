@@ -185,13 +185,12 @@ struct hearing {
 	struct channel channel;
 	struct guard_report *report; /* NULL: none is expected, or it is too late for one */
 	const struct outlet *outlet;
+	bool has_heard;
 };
 
-/* What most runners say last, letter for letter: there is nothing in it to check. */
-static bool is_plain_end(const char *data, size_t len)
+static bool is_word(const char *data, size_t len, const char *word)
 {
-	static const char word[] = "{\"event\":\"done\",\"exit_code\":0}";
-	return len == sizeof(word) - 1 && memcmp(data, word, len) == 0;
+	return len == strlen(word) && memcmp(data, word, len) == 0;
 }
 
 static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
@@ -200,7 +199,12 @@ static struct heard hear(void *context, const char *data, size_t len, struct buf
 	struct message message = { 0 };
 	struct heard heard = { 0 };
 	struct err err = { 0 };
-	if (is_plain_end(data, len)) {
+	bool is_first = !hearing->has_heard;
+	hearing->has_heard = true;
+	if (is_first && is_word(data, len, "{\"event\":\"status\",\"state\":\"waiting\"}"))
+		return heard; /* it was started only now, or its keeper would have heard that */
+	/* what most say last, letter for letter: there is nothing in it to check */
+	if (is_word(data, len, "{\"event\":\"done\",\"exit_code\":0}")) {
 		hearing->report = NULL;
 		return (struct heard){ .is_done = true };
 	}
