@@ -68,6 +68,13 @@ static int receive(int fd, struct buf *answer, size_t *ret_body, struct err *err
 	return 0;
 }
 
+/* A server drops who has been silent for half a minute: some rows take that long to get ready. */
+static bool has_hung_up(int fd)
+{
+	char byte = 0;
+	return fd >= 0 && recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 int run_http(struct bench *bench, struct contender *contender, struct sample *ret_sample,
 	struct err *err)
 {
@@ -78,6 +85,8 @@ int run_http(struct bench *bench, struct contender *contender, struct sample *re
 	buf_init(&answer, ANSWER_MAX);
 	if (!contender->lender)
 		return err_set(err, ERR_INVALID, "plan: '%s' has no lender", contender->name);
+	if (has_hung_up(contender->http_fd))
+		own_close(&contender->http_fd);
 	if (contender->http_fd < 0)
 		TRY(connect_http(contender->lender->socket, &contender->http_fd, err));
 	int64_t began = clock_us();
