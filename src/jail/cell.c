@@ -145,22 +145,14 @@ static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attr
 	return fd < 0 ? err_sys(err, errno, "clone '%s'", from) : place_tree(fd, to, attrs, err);
 }
 
-/* Before 6.15 a part of a tree that hangs nowhere cannot be cloned: hang it over /run for the
- * while. Taking it down again costs a grace period, so not without need. */
-static int place_home(int workspace_fd, bool *ret_hangs, struct err *err)
+/* The whole of it hangs where its home covers it, so that nobody in the cell gets there. Were it to
+ * hang nowhere, whoever lets go of it last would wait for a grace period, and before 6.15 no part of
+ * it could be cloned. */
+static int place_workspace(int workspace_fd, struct err *err)
 {
-	int fd = open_tree(workspace_fd, "home", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	*ret_hangs = fd < 0;
-	if (fd >= 0)
-		return place_tree(fd, "/home/user", 0, err);
-	if (move_mount(workspace_fd, "", AT_FDCWD, "/run", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (move_mount(workspace_fd, "", AT_FDCWD, "/home/user", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, errno, "place the workspace");
-	return bind_tree(workspace_fd, "home", "/home/user", 0, err);
-}
-
-static int place_workspace(int workspace_fd, bool *ret_hangs, struct err *err)
-{
-	TRY(place_home(workspace_fd, ret_hangs, err));
+	TRY(bind_tree(workspace_fd, "home", "/home/user", 0, err));
 	TRY(bind_tree(workspace_fd, "tmp", "/tmp", 0, err));
 	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
 }
@@ -240,7 +232,7 @@ static int place_waiting(const struct raising *raising, int fds[LIMIT_MOUNTS], s
 	return 0;
 }
 
-/* The supervisor's own view of the workspace: hanging nowhere, so that it outlives the cell, and
+/* The supervisor's own view of the workspace, which outlives the cell as long as it is held; and
  * nosymfollow, so that no link the cell made can ever be followed by mistake. */
 static int send_workspace(struct raising *raising, int fd, struct err *err)
 {
@@ -251,37 +243,23 @@ static int send_workspace(struct raising *raising, int fd, struct err *err)
 	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return err_sys(err, errno, "set the attributes of the workspace");
 	struct init_message message = { .kind = INIT_WORKSPACE };
-	int r = io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), &fd, 1);
+	int r = io_send(raising->status_fd, &message, sizeof(message), &fd, 1);
 	return r < 0 ? err_sys(err, -r, "send the workspace") : 0;
-}
-
-static int take_down(int *workspace_fd, struct err *err)
-{
-	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
-	int fd = open_tree(*workspace_fd, "", flags);
-	if (fd < 0)
-		return err_sys(err, errno, "clone the workspace");
-	own_close(workspace_fd);
-	*workspace_fd = fd;
-	return umount2("/run", MNT_DETACH) < 0 ? err_sys(err, errno, "take the workspace down") : 0;
 }
 
 int raise_workspace(struct raising *raising, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
 	int waiting[LIMIT_MOUNTS];
-	bool hangs = false;
 	auto_fd int fd = -1;
 	memset(waiting, -1, sizeof(waiting));
 	(void)umask(0022);
 	TRY(take_waiting(raising->template, waiting, err));
 	TRY(make_workspace(raising, &fd, err));
 	TRY(fill_workspace(fd, plan, err));
-	TRY(place_workspace(fd, &hangs, err));
+	TRY(place_workspace(fd, err));
 	TRY(place_users(raising, fd, err));
 	TRY(place_waiting(raising, waiting, err));
-	if (hangs)
-		TRY(take_down(&fd, err));
 	TRY(send_workspace(raising, fd, err));
 	step_note(raising, STEP_WORKSPACE, 0, "%lld bytes, %lld files in all",
 		(long long)plan->disk, (long long)plan->inodes);

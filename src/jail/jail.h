@@ -183,7 +183,6 @@ enum { PLAN_MAGIC = 0x68634c02 };
  * its v1 cgroups. */
 enum cell_fd {
 	CELL_FD_PAGE = 0,
-	CELL_FD_STATUS,
 	CELL_FD_GATE,
 	CELL_FD_LOCK,
 	CELL_FD_NETWORK,
@@ -246,6 +245,7 @@ struct raising {
 	struct cell_page *page;
 	const struct template_page *template;
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
+	int status_fd;            /* where the request came from: what init says goes there */
 	int listener_fd;          /* the watcher's end of the seccomp filter */
 	int io_fd;                /* init's own /proc/self/io */
 	int life_fd;              /* hangs up when the zygote dies */

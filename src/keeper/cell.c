@@ -457,18 +457,16 @@ static int invite_guest(struct cell *cell, const int *cell_fds, size_t entry_cou
 		&cell->keeper->host.zygote, fds, GUEST_FD_COUNT + entry_count, err);
 }
 
-static int send_raise(struct cell *cell, const struct kit *kit, int sock, struct err *err)
+static int send_raise(struct cell *cell, const struct kit *kit, struct err *err)
 {
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
 	size_t entry_count = 0;
-	int status_fd = kit->status_fds[1];
 	fds[CELL_FD_PAGE] = kit->page_fd;
-	fds[CELL_FD_STATUS] = status_fd;
 	fds[CELL_FD_GATE] = kit->gate_fds[1];
 	/* a cell without a slot has nothing to lock, one that makes its own network gets none: any
 	 * descriptor will do */
-	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? slot_of(cell)->fd : status_fd;
-	fds[CELL_FD_NETWORK] = cell->keeper->network_fd >= 0 ? cell->keeper->network_fd : status_fd;
+	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? slot_of(cell)->fd : kit->page_fd;
+	fds[CELL_FD_NETWORK] = cell->keeper->network_fd >= 0 ? cell->keeper->network_fd : kit->page_fd;
 	int r = 0;
 	if (cell->has_group)
 		r = cgroup_entry_fds(&cell->group, &fds[CELL_FD_CGROUP], &entry_count, err);
@@ -477,7 +475,7 @@ static int send_raise(struct cell *cell, const struct kit *kit, int sock, struct
 	if (r == 0 && cell->walls.form == FORM_GUEST)
 		r = invite_guest(cell, fds, entry_count, err);
 	if (r == 0)
-		r = zygote_raise(sock, fds, CELL_FD_COUNT + entry_count, err);
+		r = zygote_raise(cell->status_fd, fds, CELL_FD_COUNT + entry_count, err);
 	if (cell->has_group)
 		cgroup_all_in(&cell->group);
 	return r;
@@ -500,7 +498,7 @@ int cell_failure(const struct cell *cell, struct err *err)
 
 /* An init is asked for ahead of time; one that failed meanwhile gets another chance, because what
  * was scarce then may not be now. */
-static int take_init(struct cell *cell, int *ret_sock, struct err *err)
+static int take_init(struct cell *cell, struct err *err)
 {
 	struct keeper *keeper = cell->keeper;
 	for (int attempt = 0; attempt < 2; attempt++) {
@@ -510,7 +508,7 @@ static int take_init(struct cell *cell, int *ret_sock, struct err *err)
 		if (r == 0 && keeper->newborn.pidfd >= 0) {
 			cell->pidfd = take_fd(&keeper->newborn.pidfd);
 			cell->network = take_ptr(&keeper->network);
-			*ret_sock = take_fd(&keeper->newborn.sock);
+			cell->status_fd = take_fd(&keeper->newborn.sock);
 		}
 		keeper_forget_init(keeper);
 		TRY(r);
@@ -523,20 +521,18 @@ static int take_init(struct cell *cell, int *ret_sock, struct err *err)
 int cell_raise(struct cell *cell, struct err *err)
 {
 	struct zygote *zygote = &cell->keeper->zygote;
-	auto_fd int sock = -1;
 	auto_kit struct kit kit = cell->keeper->spare_kit;
 	cell->keeper->spare_kit = KIT_NONE;
 	if (!kit.page)
 		TRY(kit_make(&kit, err));
 	cell->page = take_ptr(&kit.page);
-	cell->status_fd = take_fd(&kit.status_fds[0]);
 	cell->gate_fd = take_fd(&kit.gate_fds[0]);
 	TRY(take_slot(cell, err));
 	TRY(make_group(cell, err));
 	fill_plan(cell);
 	if (zygote->pidfd < 0) {
-		TRY(take_init(cell, &sock, err));
-		TRY(send_raise(cell, &kit, sock, err));
+		TRY(take_init(cell, err));
+		TRY(send_raise(cell, &kit, err));
 		if (cell->keeper->is_resident)
 			cell->page_fd = take_fd(&kit.page_fd);
 		return 0;
@@ -544,9 +540,10 @@ int cell_raise(struct cell *cell, struct err *err)
 	/* it becomes the cell's init itself */
 	zygote_call_back(zygote);
 	cell->pidfd = fcntl(zygote->pidfd, F_DUPFD_CLOEXEC, 3);
-	if (cell->pidfd < 0)
-		return err_sys(err, errno, "keep the cell's pidfd");
-	return send_raise(cell, &kit, zygote->sock, err);
+	cell->status_fd = fcntl(zygote->sock, F_DUPFD_CLOEXEC, 3);
+	if (cell->pidfd < 0 || cell->status_fd < 0)
+		return err_sys(err, errno, "keep the cell's descriptors");
+	return send_raise(cell, &kit, err);
 }
 
 static int start_spill(struct cell *cell, struct err *err)

@@ -14,8 +14,7 @@ static int make(struct kit *kit, struct err *err)
 	TRY(page_make(sizeof(*kit->page), &page, &kit->page_fd, err));
 	kit->page = page;
 	memset(page, 0, sizeof(*kit->page)); /* who touches it first waits for the kernel */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, kit->status_fds) < 0 ||
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, kit->gate_fds) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, kit->gate_fds) < 0)
 		return err_sys(err, errno, "make a socket pair");
 	return 0;
 }
@@ -32,9 +31,7 @@ void kit_done(struct kit *kit)
 {
 	page_free(kit->page, sizeof(*kit->page));
 	own_close(&kit->page_fd);
-	for (int i = 0; i < 2; i++) {
-		own_close(&kit->status_fds[i]);
-		own_close(&kit->gate_fds[i]);
-	}
+	own_close(&kit->gate_fds[0]);
+	own_close(&kit->gate_fds[1]);
 	*kit = KIT_NONE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cell and its supervisor talk through: the page they share, and two pairs of sockets. A
- * keeper that stays makes those of its next cell while nobody waits for it. */
+/* What a payload and its supervisor talk through: the page they share, and the gate. A keeper that
+ * stays makes those of its next cell while nobody waits for it. */
 #pragma once
 
 #include "base/err.h"
@@ -9,14 +9,13 @@
 struct kit {
 	struct cell_page *page; /* owned; NULL: there is no kit */
 	int page_fd;            /* owned, as the rest */
-	int status_fds[2];      /* ours, and the cell's */
-	int gate_fds[2];        /* the same */
+	int gate_fds[2];        /* ours, and the cell's */
 };
 
-#define KIT_NONE                                                                              \
-	(struct kit)                                                                          \
-	{                                                                                     \
-		.page = NULL, .page_fd = -1, .status_fds = { -1, -1 }, .gate_fds = { -1, -1 } \
+#define KIT_NONE                                                    \
+	(struct kit)                                                \
+	{                                                           \
+		.page = NULL, .page_fd = -1, .gate_fds = { -1, -1 } \
 	}
 
 #define auto_kit __attribute__((cleanup(kit_done)))

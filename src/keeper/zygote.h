@@ -35,7 +35,8 @@ int zygote_template(struct zygote *zygote, int page_fd, int owner_pidfd, struct 
 
 /* An init that waits for its cell. */
 struct newborn {
-	int sock;       /* owned; closing it ends one that was not asked to raise anything */
+	int sock;       /* owned; closing it ends one that was not asked to raise anything; what it
+			   says of its cell comes from there, too */
 	int pidfd;      /* owned; -1: it failed, and the template's report tells why */
 	int network_fd; /* owned; where it is the first; -1: it is not, or nobody may follow */
 	pid_t pid;

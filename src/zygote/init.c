@@ -63,7 +63,7 @@ static bool does_stay(struct raising *raising, pid_t pid, int status, const stru
 	if (!__atomic_load_n(&orders->is_session, __ATOMIC_ACQUIRE))
 		return false;
 	if (is_watched(orders, pid))
-		(void)io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), NULL, 0);
+		(void)io_send(raising->status_fd, &message, sizeof(message), NULL, 0);
 	return true;
 }
 
@@ -89,7 +89,7 @@ static void reap(pid_t payload, struct raising *raising)
 		count_io(raising->io_fd, &message);
 		message.read_bytes -= before.read_bytes;
 		message.write_bytes -= before.write_bytes;
-		(void)io_send(raising->fds[CELL_FD_STATUS], &message, sizeof(message), NULL, 0);
+		(void)io_send(raising->status_fd, &message, sizeof(message), NULL, 0);
 		return;
 	}
 }
@@ -97,7 +97,7 @@ static void reap(pid_t payload, struct raising *raising)
 /* Only what init needs stays open; the lock keeps the cell's slot taken as long as init lives. */
 static void close_others(const struct raising *raising)
 {
-	const int keep[] = { raising->fds[CELL_FD_STATUS], raising->fds[CELL_FD_LOCK],
+	const int keep[] = { raising->status_fd, raising->fds[CELL_FD_LOCK],
 		raising->io_fd, raising->life_fd };
 	int first = 0; /* of those that are not looked at yet */
 	for (size_t left = COUNT_OF(keep); left > 0; left--) {

@@ -110,6 +110,7 @@ static _Noreturn void await_cell(struct raising *raising)
 		_exit(1);
 	}
 	copy_birth(birth, raising->page);
+	raising->status_fd = ZYGOTE_CONTROL_FD;
 	init_run(raising);
 }
 
@@ -228,6 +229,7 @@ static _Noreturn void become_init(struct zygote *zygote, const int *fds, size_t 
 	struct raising raising = { .template = zygote->template,
 		.is_born = true,
 		.has_spare_network = zygote->has_spare_network,
+		.status_fd = zygote->control_fd,
 		.listener_fd = -1,
 		.io_fd = -1,
 		.life_fd = zygote->control_fd };

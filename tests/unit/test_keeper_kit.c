@@ -24,7 +24,7 @@ static void check_pair(const int fds[2])
 	ASSERT_EQ(fcntl(fds[1], F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-TEST(a_kit_has_a_page_and_two_pairs)
+TEST(a_kit_has_a_page_and_a_gate)
 {
 	struct err err = { 0 };
 	struct kit kit = KIT_NONE;
@@ -33,7 +33,6 @@ TEST(a_kit_has_a_page_and_two_pairs)
 	ASSERT_EQ(kit.page->plan.magic, 0);
 	ASSERT_EQ(kit.page->report.failed, STEP_NONE);
 	ASSERT(kit.page_fd >= 0);
-	check_pair(kit.status_fds);
 	check_pair(kit.gate_fds);
 	kit_done(&kit);
 }
