@@ -96,12 +96,12 @@ int jail_fork_into(int init_pidfd)
 	return setns(init_pidfd, CLONE_NEWPID) < 0 ? -errno : 0;
 }
 
-/* Whoever forked us is about to end, and then we are init's. */
+/* Whoever forked us is about to end, and then we are init's. It may well wait for our processor. */
 static void await_adoption(void)
 {
 	const struct timespec pause = { .tv_nsec = 10000 };
-	while (getppid() != 1)
-		(void)nanosleep(&pause, NULL);
+	for (bool has_waited = false; getppid() != 1; has_waited = true)
+		(void)(has_waited ? nanosleep(&pause, NULL) : sched_yield());
 }
 
 static void tell_init(struct report *report)

@@ -43,8 +43,7 @@ static const char *const passed_over[] = {
 	/* the machine's: the same in all networks, and never the same twice */
 	"softnet_stat", "rt_acct", "stat/rt_cache",
 	/* living sockets, of which sockstat and sockstat6 tell the number. To look for those of one
-	 * network the kernel goes through those of all, which takes up to 0.7 ms. "unix" is short, and
-	 * looked at although its sockets are counted too */
+	 * network the kernel goes through those of all, which takes up to 0.7 ms */
 	"tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6", "packet",
 	"netlink", "protocols",
 	/* living connections, whose number is in stat/nf_conntrack */
@@ -66,12 +65,13 @@ static const char *const passed_over[] = {
 
 /* What only packets, internet sockets or an administrator of the network change. A cell without
  * network has none of them: its filter refuses such sockets, and a packet would be seen in "dev".
- * They take ten times as long to read as the rest, so they are looked at now and then, to see
- * whether that is still true. */
+ * Living sockets of the machine are in "unix", and counted in sockstat too. All these take ten times
+ * as long to read as the rest, so they are looked at now and then, to see whether that is still
+ * true. */
 /* clang-format off */
 static const char *const seldom_read[] = {
 	"netstat", "snmp", "snmp6", "xfrm_stat", "stat/nf_conntrack", "ip6_flowlabel",
-	"igmp", "igmp6", "arp", "if_inet6", "route", "ipv6_route", "fib_triestat", "rt6_stats",
+	"igmp", "igmp6", "arp", "if_inet6", "route", "ipv6_route", "fib_triestat", "rt6_stats", "unix",
 };
 /* clang-format on */
 

@@ -98,21 +98,25 @@ static void put_strings(struct writer *writer, const struct strings *list)
 	put(writer, "]");
 }
 
-/* Who reads it may stand in another directory. A cell goes on showing the file that was there when
- * it was raised, so one that took its place since makes another policy; the old one keeps its
- * number as long as there is such a cell. */
-static void put_path(struct writer *writer, const char *path)
+/* A cell goes on showing the file that was there when it was raised, so one that took its place
+ * since makes another policy; the old one keeps its number as long as there is such a cell. */
+static void put_whole_path(struct writer *writer, const char *path)
 {
-	char real[PATH_MAX];
 	struct stat st = { 0 };
-	bool is_real = realpath(path, real);
 	(void)stat(path, &st);
-	writer->is_exact &= is_real || path[0] == '/';
+	writer->is_exact &= path[0] == '/';
 	writer->is_exact &=
 		buf_printf(&writer->identity, "%s\"%llu:%llu\"",
 			writer->identity.len > 0 ? "," : "", (unsigned long long)st.st_dev,
 			(unsigned long long)st.st_ino) == 0;
-	put_text(writer, is_real ? real : path);
+	put_text(writer, path);
+}
+
+/* Who reads it may stand in another directory. */
+static void put_path(struct writer *writer, const char *path)
+{
+	char real[PATH_MAX];
+	put_whole_path(writer, realpath(path, real) ? real : path);
 }
 
 static void put_pairs(struct writer *writer, const struct pairs *list)
@@ -195,7 +199,7 @@ char *policy_to_json(const struct policy *policy)
 	put_strings(&writer, &policy->standing);
 	if (policy->runtime) {
 		put_key(&writer, "runtime");
-		put_path(&writer, policy->runtime);
+		put_whole_path(&writer, policy->runtime);
 	}
 	if (policy->interpreter) {
 		put_key(&writer, "interpreter");

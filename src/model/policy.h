@@ -21,7 +21,7 @@ extern const char *const cell_form_names[CELL_FORM_COUNT + 1];
 
 struct policy {
 	struct spec spec;
-	char *runtime; /* owned; the directory of the language's runner, or NULL */
+	char *runtime; /* owned; the directory of the language's runner, from the root, or NULL */
 	enum cell_form form;
 	struct strings standing; /* what stands ready: the interpreter, or the waiting program */
 	bool has_full_proc;

@@ -102,7 +102,11 @@ static int parse_definition(const char *place, const char *name, const struct bu
 		return err_set(err, ERR_INVALID,
 			"%s: field 'name' must be the name of its directory, '%s'", path, name);
 	}
-	language.dir = xasprintf("%s/%s", place, name);
+	/* as it is known to who serves cells, found out once and not for each of them */
+	auto_free char *dir = xasprintf("%s/%s", place, name);
+	language.dir = realpath(dir, NULL);
+	if (!language.dir)
+		language.dir = take_ptr(&dir);
 	*ret_language = language;
 	return 0;
 }
