@@ -146,8 +146,8 @@ static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attr
 }
 
 /* The whole of it hangs where its home covers it, so that nobody in the cell gets there. Were it to
- * hang nowhere, whoever lets go of it last would wait for a grace period, and before 6.15 no part of
- * it could be cloned. */
+ * hang nowhere, whoever lets go of it last would wait for a grace period, and before 6.15 no part
+ * of it could be cloned. */
 static int place_workspace(int workspace_fd, struct err *err)
 {
 	if (move_mount(workspace_fd, "", AT_FDCWD, "/home/user", MOVE_MOUNT_F_EMPTY_PATH) < 0)

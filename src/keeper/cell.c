@@ -466,7 +466,8 @@ static int send_raise(struct cell *cell, const struct kit *kit, struct err *err)
 	/* a cell without a slot has nothing to lock, one that makes its own network gets none: any
 	 * descriptor will do */
 	fds[CELL_FD_LOCK] = cell->keeper->has_slot ? slot_of(cell)->fd : kit->page_fd;
-	fds[CELL_FD_NETWORK] = cell->keeper->network_fd >= 0 ? cell->keeper->network_fd : kit->page_fd;
+	fds[CELL_FD_NETWORK] =
+		cell->keeper->network_fd >= 0 ? cell->keeper->network_fd : kit->page_fd;
 	int r = 0;
 	if (cell->has_group)
 		r = cgroup_entry_fds(&cell->group, &fds[CELL_FD_CGROUP], &entry_count, err);

@@ -65,9 +65,9 @@ static const char *const passed_over[] = {
 
 /* What only packets, internet sockets or an administrator of the network change. A cell without
  * network has none of them: its filter refuses such sockets, and a packet would be seen in "dev".
- * Living sockets of the machine are in "unix", and counted in sockstat too. All these take ten times
- * as long to read as the rest, so they are looked at now and then, to see whether that is still
- * true. */
+ * Living sockets of the machine are in "unix", and counted in sockstat too. All these take ten
+ * times as long to read as the rest, so they are looked at now and then, to see whether that is
+ * still true. */
 /* clang-format off */
 static const char *const seldom_read[] = {
 	"netstat", "snmp", "snmp6", "xfrm_stat", "stat/nf_conntrack", "ip6_flowlabel",

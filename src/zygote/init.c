@@ -97,8 +97,8 @@ static void reap(pid_t payload, struct raising *raising)
 /* Only what init needs stays open; the lock keeps the cell's slot taken as long as init lives. */
 static void close_others(const struct raising *raising)
 {
-	const int keep[] = { raising->status_fd, raising->fds[CELL_FD_LOCK],
-		raising->io_fd, raising->life_fd };
+	const int keep[] = { raising->status_fd, raising->fds[CELL_FD_LOCK], raising->io_fd,
+		raising->life_fd };
 	int first = 0; /* of those that are not looked at yet */
 	for (size_t left = COUNT_OF(keep); left > 0; left--) {
 		int next = INT_MAX;
