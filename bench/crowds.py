@@ -9,7 +9,7 @@ import time
 import contenders
 import measure
 import memory
-from stage import PYTHON, STOPWATCH, ask, environment, hotcell, which
+from stage import HERE, PYTHON, RUNTIMES, STOPWATCH, ask, environment, hotcell, which
 
 LEVELS = (1, 2, 8, 32)
 HTTP_BARS = {8: 0.8}  # over HTTP, of what clients at the unix socket get
@@ -46,9 +46,17 @@ def http(lender):
     return contenders.Contender("crowd", "http", ["http", "python", "pass"], socket=lender.socket)
 
 
+def forks(outstanding, milliseconds):
+    """Copies of an interpreter with the modules that cells have, without any wall: the floor, in a second."""
+    preload = json.loads((RUNTIMES / "python" / "language.json").read_text())["preload"]["base"]
+    told = ask(PYTHON, str(HERE / "forks.py"), str(outstanding), str(milliseconds), *preload)
+    return float(told or 0)
+
+
 def throughput(stage, sizes):
     """Runs in a second, bare and lent in turn, at several numbers of outstanding requests."""
-    told = [{"outstanding": level, "bare_per_s": 0, "cells_per_s": 0, "http_per_s": 0} for level in LEVELS]
+    told = [{"outstanding": level, "bare_per_s": 0, "cells_per_s": 0, "http_per_s": 0, "forks_per_s": 0}
+            for level in LEVELS]
     bare = contenders.Contender("crowd", "bare", ["spawn", PYTHON, "-c", "pass"])
     with stage.lender("crowd", 64) as lender:
         rows = {"bare_per_s": bare, "cells_per_s": lent(lender), "http_per_s": http(lender)}
@@ -59,6 +67,7 @@ def throughput(stage, sizes):
                 one[name] += measured.per_second / sizes.passes
                 if measured.failure:
                     one["failure"] = measured.failure
+            one["forks_per_s"] += forks(one["outstanding"], sizes.load_ms) / sizes.passes
     for one in told:
         if "failure" not in one:
             one["http_ratio"] = one["http_per_s"] / one["cells_per_s"]

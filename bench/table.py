@@ -126,15 +126,15 @@ def contender_lines(told):
 
 
 def throughput_lines(told, bars):
-    yield (f"{'ratio':>7} {'cells/s':>8} {'bare/s':>8} {'http/s':>8} {'of it':>7}  "
-           "throughput, python3 -c pass; http: of cells/s")
+    yield (f"{'ratio':>7} {'cells/s':>8} {'bare/s':>8} {'http/s':>8} {'of it':>7} {'forks/s':>8}  "
+           "throughput, python3 -c pass; http: of cells/s; forks: without walls")
     for row in told:
         if "failure" in row:
-            yield f"{'-':>7} {'-':>8} {'-':>8} {'-':>8} {'-':>7}  " \
+            yield f"{'-':>7} {'-':>8} {'-':>8} {'-':>8} {'-':>7} {'-':>8}  " \
                   f"{row['outstanding']} outstanding: failed: {row['failure']}"
             continue
         line = (f"{short(row.get('ratio')):>7} {row['cells_per_s']:>8.0f} {row['bare_per_s']:>8.0f} "
-                f"{row['http_per_s']:>8.0f} {short(row.get('http_ratio')):>7}  "
+                f"{row['http_per_s']:>8.0f} {short(row.get('http_ratio')):>7} {row['forks_per_s']:>8.0f}  "
                 f"{row['outstanding']} outstanding")
         mine = [bar for bar in bars if f", {row['outstanding']} outstanding" in bar["what"]]
         yield f"{line:<110} {verdict(mine)}".rstrip()

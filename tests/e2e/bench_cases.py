@@ -24,7 +24,7 @@ CONTENDER_KEYS = NAME_KEYS | SUMMARY_KEYS | {"ratio": NUMBER + (NONE,),
                                              "calm_ratio": NUMBER + (NONE,), "bars": list}
 BAR_KEYS = {"what": str, "value": NUMBER, "limit": NUMBER, "is_least": bool, "holds": bool}
 LEVEL_KEYS = {"outstanding": int, "bare_per_s": NUMBER, "cells_per_s": NUMBER,
-              "http_per_s": NUMBER}
+              "http_per_s": NUMBER, "forks_per_s": NUMBER}
 PARKED_KEYS = {"wanted": int, "reached": int, "seconds": NUMBER, "ended_seconds": NUMBER,
                "memory_kb": int, "kernel_kb": int, "serves": dict}
 WEIGHT_KEYS = {"cells": int, "private_kb": int, "pss_kb": int}
@@ -70,6 +70,7 @@ def check_crowds(report, is_root):
         may_fail = not is_root and row["outstanding"] > 2
         more = {"failure": str} if may_fail and "failure" in row else {"ratio": NUMBER, "http_ratio": NUMBER}
         check_keys(row, LEVEL_KEYS | more, {}, "throughput")
+        check(row["forks_per_s"] > 0, "copies without walls", row)
     check_keys(report["burst"], SUMMARY_KEYS | {"clients": int, "pool": int}, {}, "burst")
     equal(report["burst"]["samples"], report["burst"]["clients"], "answers to a burst")
     parked = report["parked"]
