@@ -263,6 +263,28 @@ MOUNT_CALLS = ("tmpfs", "bind", "remount", "propagation", "umount", "pivot_root"
 
 INSIDE = ("inside", "EACCES", "EPERM", "ENOENT")
 
+# The tmpfs of home, tmp and shm hangs beneath the home that covers it; a part of it that is nobody's
+# business would show as an entry, or as a parent on the home's own device.
+BENEATH_HOME = """
+import os
+home = os.stat('/home/user').st_dev
+fd = os.open('/home/user', os.O_PATH)
+os.chdir('/home/user')
+seen = []
+for path in ('..', '/home/user/..', '/proc/self/cwd/..', '/proc/self/fd/%d/..' % fd, '/tmp/..', '/dev/shm/..'):
+    if os.stat(path).st_dev == home or 'shm' in os.listdir(path) and 'null' not in os.listdir(path):
+        seen.append(path)
+for path in ('/home/user', '/home/user/.', '/home/user/../user', '/proc/self/cwd/../user'):
+    seen += [path + '/' + name for name in ('home', 'tmp', 'shm', 'etc') if os.path.exists(path + '/' + name)]
+print('seen', seen or 'nothing')
+"""
+WORKSPACE = """
+for place in ('/home/user', '/tmp', '/dev/shm'):
+    open(place + '/own', 'w').write('mine')
+    assert open(place + '/own').read() == 'mine'
+print('fine')
+"""
+
 CASES = [
     Case("41", "a full disk is an error the program sees",
          program("fileabuse", "fill", 0, "/tmp", "/home/user", "/dev/shm"),
@@ -329,6 +351,8 @@ CASES = [
                      **dict.fromkeys(("init-root", "init-cwd", "init-fd", "init-ns", "parent"),
                                      INSIDE)}),
          (), honest("tree")),
+    Case("55.workspace", "what a home is part of cannot be reached from it", python(BENEATH_HOME),
+         Want(says="seen nothing"), (), python(WORKSPACE)),
     Case("56", "files cannot be opened by handle", program("rootabuse", "handles"),
          Want(lines={"denied": "100"}, denials=(("seccomp", "open_by_handle_at"),)),
          (), honest("write")),
