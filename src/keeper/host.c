@@ -23,6 +23,7 @@ enum {
 	AGE_MAX_US = 15 * 60 * 1000000,
 	LOAD_WAIT_US = 60 * 1000000,
 	RETRY_US = 10 * 1000000, /* before another one is started when the last one failed */
+	RETIRE_MS = 1000,
 };
 
 /* Without privilege, an interpreter must be in the zygote's user namespace to reach its cells. */
@@ -62,11 +63,26 @@ void host_init(struct host *host)
 
 void host_stop(struct host *host)
 {
-	if (host->zygote.pid > 0) /* it holds nothing that would need an orderly end */
+	if (host->zygote.pid > 0)
 		(void)kill(host->zygote.pid, SIGKILL);
 	zygote_stop(&host->zygote);
 	page_free(host->page, sizeof(*host->page));
 	host->page = NULL;
+}
+
+/* One that is killed takes the guests along that it was asked for, and where it was just bearing
+ * one, its helper may be left to somebody who does not bury it: then that cell never ends. When
+ * nobody asks any more it has all of them come and leaves by itself. */
+static void retire(struct host *host)
+{
+	struct pollfd end = { .fd = -1, .events = POLLIN };
+	if (host->zygote.pid > 0)
+		end.fd = pidfd_open(host->zygote.pid, 0);
+	own_close(&host->zygote.sock);
+	while (end.fd >= 0 && poll(&end, 1, RETIRE_MS) < 0 && errno == EINTR)
+		;
+	own_close(&end.fd);
+	host_stop(host);
 }
 
 bool host_is_ready(const struct host *host)
@@ -127,7 +143,7 @@ void keeper_renew_host(struct keeper *keeper, const struct strings *argv)
 	if (is_dead(&keeper->next_host))
 		host_stop(&keeper->next_host);
 	if (host_is_ready(&keeper->next_host)) {
-		host_stop(&keeper->host);
+		retire(&keeper->host);
 		keeper->host = keeper->next_host;
 		host_init(&keeper->next_host);
 	}

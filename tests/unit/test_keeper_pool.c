@@ -375,6 +375,40 @@ TEST(a_guest_that_is_forked_on_demand_is_warm)
 	tear_down();
 }
 
+TEST(guests_on_their_way_come_though_another_interpreter_takes_over)
+{
+	set_up_guests();
+	await_host();
+	struct keeper *keeper = pool->keeper;
+	pid_t old = keeper->host.zygote.pid;
+	int64_t deadline_us = clock_us() + DEATH_MS * 1000;
+	keeper->host.started_us = -INT64_C(3600000000); /* so it is old enough */
+	keeper_renew_host(keeper, &policy.standing);
+	while (!host_is_ready(&keeper->next_host)) {
+		ASSERT(clock_us() < deadline_us);
+		(void)poll(NULL, 0, 2);
+	}
+	ASSERT_EQ(kill(old, SIGSTOP), 0);
+	while (pool->parked_count < MOST)
+		pool_fill(pool);
+	ASSERT_EQ(kill(old, SIGCONT), 0);
+	keeper_renew_host(keeper, &policy.standing);
+	ASSERT(keeper->host.zygote.pid != old);
+	for (size_t i = 0; i < MOST; i++) {
+		const struct cell *parked = pool->parked[i];
+		ASSERT_EQ(parked->walls.form, FORM_GUEST);
+		while (!parked->is_ready) {
+			ASSERT(clock_us() < deadline_us);
+			(void)pool_tend(pool);
+			(void)poll(NULL, 0, 2);
+		}
+	}
+	struct cell *cell = take(true);
+	check_run(cell, "print(3)", "ok:3\n");
+	bury(cell);
+	tear_down();
+}
+
 TEST(without_its_interpreter_a_pool_still_lends_cells)
 {
 	set_up_guests();
