@@ -47,7 +47,7 @@ def http(lender):
 
 
 def forks(outstanding, milliseconds):
-    """Copies of an interpreter with the modules that cells have, without any wall: the floor, in a second."""
+    """Copies of an interpreter with the modules that cells have, by os.fork() and without any wall, in a second."""
     preload = json.loads((RUNTIMES / "python" / "language.json").read_text())["preload"]["base"]
     told = ask(PYTHON, str(HERE / "forks.py"), str(outstanding), str(milliseconds), *preload)
     return float(told or 0)

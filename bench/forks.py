@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least that a fresh Python for each program can cost: copies of one process, and no wall at all.
+"""What a plain server by os.fork() does: copies of one Python, and no wall at all.
 
     forks.py OUTSTANDING MILLISECONDS MODULE…
 
