@@ -60,6 +60,8 @@ void holes_fill(long version)
 	uintptr_t top = find_top();
 	for (size_t size = LARGE_MAX; size > SMALL_MAX; size -= size / 8)
 		fill_chunks(size, top);
+	for (size_t size = SMALL_MAX; size > 0; size -= SMALL_STEP)
+		fill_chunks(size, top);
 	for (size_t size = SMALL_STEP; size <= SMALL_MAX; size += SMALL_STEP)
 		fill_pools(size, pool_size);
 }

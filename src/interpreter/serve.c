@@ -21,6 +21,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,8 @@ static struct {
 	struct raising raising; /* in a guest, until it has its job */
 	struct thread_note thread;
 	int home_fd; /* owned; our own pidfd, by which we come back; -1: we cannot */
-} self = { .home_fd = -1 };
+	int page_fd; /* owned; in a guest: its page as a file; -1: it is none */
+} self = { .home_fd = -1, .page_fd = -1 };
 
 /* Whoever waits is told why it is in vain. */
 static int refuse(struct report *report, const struct err *err)
@@ -227,7 +229,8 @@ static int become_guest(const struct guest_request *request, int control_fd)
 		return refuse(&raising->page->report, &err);
 	/* the number stays taken until the program's own descriptors are placed */
 	raising->fds[CELL_FD_GATE] = dup2(raising->fds[CELL_FD_GATE], control_fd);
-	(void)close_range((unsigned)control_fd + 1, ~0U, 0);
+	self.page_fd = dup2(request->fds[GUEST_FD_PAGE], control_fd + 1);
+	(void)close_range((unsigned)control_fd + 2, ~0U, 0);
 	if (payload_confine(raising) < 0)
 		return -1;
 	/* nobody waits yet, and who does pays 20 µs for it */
@@ -237,22 +240,41 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	return 0;
 }
 
+/* To unmap the page takes a while. A guest that hears of its turn does it while nobody waits; what
+ * is left to say then is written to the page as to a file. */
+static void drop_page(void)
+{
+	if (self.raising.page)
+		(void)munmap(self.raising.page, sizeof(*self.raising.page));
+	self.raising.page = NULL;
+}
+
+static void tell_start(void)
+{
+	int64_t now_us = clock_us();
+	(void)pwrite(self.page_fd, &now_us, sizeof(now_us),
+		offsetof(struct cell_page, report.started_us));
+}
+
 int guest_take_job(struct job *ret_job)
 {
 	struct delivery delivery;
 	int r = payload_await_word(&self.raising, &delivery);
 	if (r == 1) {
 		habit_follow();
+		if (self.page_fd >= 0)
+			drop_page();
 		return 1;
 	}
 	if (r < 0 || payload_take_job(&self.raising, &delivery, ret_job) < 0)
 		return -1;
+	if (!self.raising.page)
+		tell_start();
 	/* changing the user cleared it; executing a program would have set it again */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	/* nothing of ours stays: no descriptor, no shared page */
 	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
-	(void)munmap(self.raising.page, sizeof(*self.raising.page));
-	self.raising.page = NULL;
+	drop_page();
 	return 0;
 }
 
