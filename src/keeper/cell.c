@@ -122,17 +122,14 @@ static const struct slot *slot_of(const struct cell *cell)
 	return cell->slot.fd >= 0 ? &cell->slot : &cell->keeper->slot;
 }
 
-/* A lender's cells are there at once: each takes the spare slot, or one of its own. */
-static int take_slot(struct cell *cell, struct err *err)
+/* A lender's cells are there at once: each has one of its own. */
+static int take_berth(struct cell *cell, struct err *err)
 {
-	struct keeper *keeper = cell->keeper;
-	if (!keeper->is_lender || !keeper->has_slot)
-		return 0;
-	keeper_take_berth(keeper);
-	if (keeper->spare_slot.fd < 0)
-		return slot_take(&cell->slot, err);
-	cell->slot = keeper->spare_slot;
-	keeper->spare_slot.fd = -1;
+	struct beginning beginning = BEGINNING_NONE;
+	TRY(beginning_find_berth(cell->keeper, &beginning, err));
+	cell->slot = beginning.slot;
+	cell->group = beginning.group;
+	cell->has_group = beginning.has_group;
 	return 0;
 }
 
@@ -143,9 +140,9 @@ static int make_group(struct cell *cell, struct err *err)
 	if (!(cell->keeper->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
 	struct keeper *keeper = cell->keeper;
-	if (keeper->has_spare_group)
+	if (!cell->has_group && keeper->has_spare_group)
 		cell->group = keeper->spare_group;
-	else
+	else if (!cell->has_group)
 		TRY(cgroup_make(&cell->group, &keeper->site, slot_of(cell)->number, err));
 	keeper->has_spare_group = false;
 	cell->has_group = true;
@@ -497,28 +494,6 @@ int cell_failure(const struct cell *cell, struct err *err)
 	return page_failure(page, err);
 }
 
-/* An init is asked for ahead of time; one that failed meanwhile gets another chance, because what
- * was scarce then may not be now. */
-static int take_init(struct cell *cell, struct err *err)
-{
-	struct keeper *keeper = cell->keeper;
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (!keeper->has_asked)
-			TRY(keeper_ask_init(keeper, cell->has_group ? &cell->group : NULL, err));
-		int r = keeper_hear_init(keeper, cell->is_ahead, err);
-		if (r == 0 && keeper->newborn.pidfd >= 0) {
-			cell->pidfd = take_fd(&keeper->newborn.pidfd);
-			cell->network = take_ptr(&keeper->network);
-			cell->status_fd = take_fd(&keeper->newborn.sock);
-		}
-		keeper_forget_init(keeper);
-		TRY(r);
-		if (cell->pidfd >= 0)
-			return 0;
-	}
-	return cell_failure(cell, err);
-}
-
 int cell_raise(struct cell *cell, struct err *err)
 {
 	struct zygote *zygote = &cell->keeper->zygote;
@@ -528,11 +503,16 @@ int cell_raise(struct cell *cell, struct err *err)
 		TRY(kit_make(&kit, err));
 	cell->page = take_ptr(&kit.page);
 	cell->gate_fd = take_fd(&kit.gate_fds[0]);
-	TRY(take_slot(cell, err));
+	/* an init that failed while nobody needed it gets another chance: what was scarce then may
+	 * not be now */
+	bool is_begun = zygote->pidfd < 0 && beginning_take(cell);
+	if (cell->slot.fd < 0 && !cell->has_group)
+		TRY(take_berth(cell, err));
 	TRY(make_group(cell, err));
 	fill_plan(cell);
 	if (zygote->pidfd < 0) {
-		TRY(take_init(cell, err));
+		if (!is_begun)
+			TRY(beginning_ask_now(cell, err));
 		TRY(send_raise(cell, &kit, err));
 		if (cell->keeper->is_resident)
 			cell->page_fd = take_fd(&kit.page_fd);

@@ -2,6 +2,7 @@
 /* One cell as its supervisor sees it, from the request to the verdict. */
 #pragma once
 
+#include "keeper/beginning.h"
 #include "keeper/berth.h"
 #include "keeper/capture.h"
 #include "keeper/cgroup.h"
@@ -24,26 +25,22 @@ struct keeper {
 	bool is_probe;
 	bool has_swept;
 	struct zygote zygote;
-	struct host host;         /* the interpreter of guests */
-	struct host next_host;    /* the one that will replace it */
-	int network_fd;           /* owned; for the only cell of one that keeps no zygote */
-	struct networks networks; /* that may be used again */
-	bool has_asked;           /* the zygote for an init, which no cell took yet */
-	struct newborn newborn;   /* that one */
-	bool has_heard;           /* of it */
-	struct network *network;  /* owned; that one's; NULL: it is not watched */
+	struct host host;             /* the interpreter of guests */
+	struct host next_host;        /* the one that will replace it */
+	int network_fd;               /* owned; for the only cell of one that keeps no zygote */
+	struct networks networks;     /* that may be used again */
+	struct beginnings beginnings; /* of the next cells */
 	struct cgroup_site site;
 	bool has_looked;           /* for a site; there may be none */
 	uint64_t wanted;           /* bit per step: what its cells raise */
-	struct cgroup spare_group; /* for the next cell; without limits yet */
+	struct cgroup spare_group; /* of the cell whose zygote was born in it; without limits yet */
 	bool has_spare_group;
 	struct slot slot; /* one zygote, one slot: its cells follow each other */
 	bool has_slot;
-	bool is_lender;         /* its cells are there at once: each has a slot of its own */
-	struct slot spare_slot; /* of the spare group, then */
-	struct berths berths;   /* of such cells that are dead */
-	struct kit spare_kit;   /* for the next cell */
-	bool is_warm;           /* what it borrowed stood ready */
+	bool is_lender;       /* its cells are there at once: each has a slot of its own */
+	struct berths berths; /* of such cells that are dead */
+	struct kit spare_kit; /* for the next cell */
+	bool is_warm;         /* what it borrowed stood ready */
 	int loan_fd; /* owned; the loan of a keeper that borrowed its cell; -1: it is its own
 		      */
 	struct strings commands;        /* what the template is restricted to */
@@ -139,20 +136,6 @@ struct cell {
 	int64_t sampled_cpu_us, sampled_memory, sampled_processes;
 	int64_t next_pulse_us; /* 0: not ready yet */
 };
-
-/* keeper.c: asks the zygote for an init, which a v2 group must be there for already; hears of it
- * (waiting, unless it was heard of), and then it is a cell's to take; or lets it go. */
-int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err);
-int keeper_hear_init(struct keeper *keeper, bool is_ahead, struct err *err);
-void keeper_forget_init(struct keeper *keeper);
-
-/* keeper.c: has a lender's next cell in the slot and the groups of one that is dead, if any will
- * do.
- */
-void keeper_take_berth(struct keeper *keeper);
-
-/* keeper.c: whether the zygote is at work on one. */
-bool keeper_awaits_init(const struct keeper *keeper);
 
 /* keeper.c: one that has borrowed its cell. */
 struct keeper *keeper_for_loan(enum jail_mode mode, const struct spec *spec);

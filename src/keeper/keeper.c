@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,10 +243,9 @@ static struct keeper *new_keeper(enum jail_mode mode)
 {
 	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
 	keeper->mode = mode;
-	keeper->slot.fd = keeper->spare_slot.fd = keeper->network_fd = -1;
+	keeper->slot.fd = keeper->network_fd = -1;
 	keeper->loan_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
-	keeper->newborn = NEWBORN_NONE;
 	keeper->spare_kit = KIT_NONE;
 	host_init(&keeper->host);
 	host_init(&keeper->next_host);
@@ -294,92 +292,14 @@ void keeper_sweep(struct keeper *keeper)
 	keeper->has_swept = true;
 }
 
-int keeper_ask_init(struct keeper *keeper, const struct cgroup *group, struct err *err)
-{
-	bool is_v2 = group && keeper->site.kind == CGROUP_V2;
-	struct report *report = &keeper->template->base.report;
-	if (jail_steps[report->failed].stage != STAGE_TEMPLATE) {
-		/* what an earlier one failed of is history */
-		report->steps[report->failed] = (struct step_outcome){ 0 };
-		report->failed = STEP_NONE;
-		report->failed_text[0] = '\0';
-	}
-	keeper->has_heard = false;
-	keeper->network = networks_take(&keeper->networks);
-	keeper->has_asked = true; /* from now on there is something to forget */
-	int r = zygote_ask_init(&keeper->zygote, &keeper->newborn,
-		keeper->network ? network_fd(keeper->network) : -1, is_v2 ? group->dir_fds[0] : -1,
-		err);
-	if (r < 0)
-		keeper_forget_init(keeper);
-	return r;
-}
-
-int keeper_hear_init(struct keeper *keeper, bool is_ahead, struct err *err)
-{
-	struct newborn *newborn = &keeper->newborn;
-	if (keeper->has_heard)
-		return 0;
-	TRY(zygote_take_init(&keeper->zygote, newborn, err));
-	keeper->has_heard = true;
-	/* to look at a new network takes as long as to make it: not while somebody waits */
-	if (is_ahead && !keeper->network && newborn->pidfd >= 0)
-		keeper->network = networks_watch(&keeper->networks, take_fd(&newborn->network_fd),
-			newborn->pid, newborn->pidfd);
-	return 0;
-}
-
-void keeper_forget_init(struct keeper *keeper)
-{
-	struct err err = { 0 };
-	/* the answer is not to be taken for the next one's */
-	if (keeper->has_asked && !keeper->has_heard && keeper->zygote.sock >= 0)
-		(void)zygote_take_init(&keeper->zygote, &keeper->newborn, &err);
-	newborn_done(&keeper->newborn);
-	/* one that was never to raise a cell may not be gone yet */
-	networks_give(&keeper->networks, take_ptr(&keeper->network), false);
-	keeper->has_asked = false;
-}
-
-bool keeper_awaits_init(const struct keeper *keeper)
-{
-	return keeper->has_asked && !keeper->has_heard && keeper->networks.is_allowed;
-}
-
-static void look_for_init(struct keeper *keeper)
-{
-	struct pollfd answer = { .fd = keeper->zygote.sock, .events = POLLIN };
-	struct err err = { 0 };
-	if (keeper_awaits_init(keeper) && poll(&answer, 1, 0) > 0 &&
-		keeper_hear_init(keeper, true, &err) < 0)
-		keeper_forget_init(keeper);
-}
-
-void keeper_take_berth(struct keeper *keeper)
-{
-	if (keeper->spare_slot.fd < 0 && !keeper->has_spare_group)
-		keeper->has_spare_group =
-			berths_take(&keeper->berths, &keeper->spare_slot, &keeper->spare_group);
-}
-
 void keeper_tidy(struct keeper *keeper)
 {
 	struct err err = { 0 };
-	bool has_groups = keeper->wanted & bit(STEP_CGROUP);
 	cell_free(take_ptr(&keeper->last));
-	look_for_init(keeper);
+	beginnings_look(keeper);
 	if (keeper->is_resident && !keeper->spare_kit.page)
 		(void)kit_make(&keeper->spare_kit, &err);
-	keeper_take_berth(keeper);
-	/* when it cannot be made now, the next run will try, and say why */
-	bool has_slot = !keeper->is_lender || !keeper->has_slot || keeper->spare_slot.fd >= 0 ||
-			slot_take(&keeper->spare_slot, &err) == 0;
-	const struct slot *slot = keeper->is_lender ? &keeper->spare_slot : &keeper->slot;
-	if (keeper->is_resident && has_groups && !keeper->has_spare_group && has_slot)
-		keeper->has_spare_group =
-			cgroup_make(&keeper->spare_group, &keeper->site, slot->number, &err) == 0;
-	if (keeper->is_resident && !keeper->has_asked && (!has_groups || keeper->has_spare_group))
-		(void)keeper_ask_init(keeper, has_groups ? &keeper->spare_group : NULL, &err);
+	beginnings_ask(keeper);
 }
 
 void keeper_close(struct keeper *keeper)
@@ -398,7 +318,7 @@ void keeper_close(struct keeper *keeper)
 	own_close(&keeper->zygote.sock);
 	own_close(&keeper->network_fd);
 	networks_allow(&keeper->networks, false);
-	keeper_forget_init(keeper);
+	beginnings_done(keeper);
 	cell_free(keeper->parked);
 	cell_free(keeper->last);
 	networks_done(&keeper->networks);
@@ -409,7 +329,6 @@ void keeper_close(struct keeper *keeper)
 	host_stop(&keeper->host);
 	host_stop(&keeper->next_host);
 	slot_free(&keeper->slot);
-	slot_free(&keeper->spare_slot);
 	kit_done(&keeper->spare_kit);
 	own_close(&keeper->loan_fd);
 	cgroup_site_done(&keeper->site);

@@ -240,6 +240,7 @@ static int grant(
 	if (terms_send(loan->fd, cell, is_warm) < 0 ||
 		watch(lender, loan, EPOLLRDHUP | EPOLLHUP) < 0)
 		end_loan(lender, loan); /* it did not wait for the answer */
+	pool_hurry(pool);
 	return 0;
 }
 

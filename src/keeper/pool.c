@@ -85,7 +85,7 @@ void pool_reuse_networks(struct pool *pool, bool is_allowed)
 	/* whoever comes next is somebody else, perhaps */
 	while (pool->parked_count > 0)
 		pool_give_up_one(pool);
-	keeper_forget_init(keeper);
+	beginnings_done(keeper);
 }
 
 void pool_set_most(struct pool *pool, size_t most)
@@ -144,7 +144,6 @@ static int raise_one(struct pool *pool, bool is_ahead, struct cell **ret_cell, s
 		cell_free(cell);
 		return -1;
 	}
-	cell_hold_mounts(cell);
 	*ret_cell = cell;
 	return 0;
 }
@@ -184,6 +183,12 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 	return 0;
 }
 
+void pool_hurry(struct pool *pool)
+{
+	if (pool->keeper->beginnings.more > 0)
+		beginnings_ask(pool->keeper);
+}
+
 /* A cell that was raised while its interpreter was still loading is of the lesser form. */
 static bool replace_lesser(struct pool *pool)
 {
@@ -213,7 +218,7 @@ bool pool_tend(struct pool *pool)
 
 bool pool_is_unready(const struct pool *pool)
 {
-	if (keeper_awaits_init(pool->keeper))
+	if (beginnings_are_awaited(pool->keeper))
 		return true;
 	for (size_t i = 0; i < pool->parked_count; i++) {
 		const struct cell *cell = pool->parked[i];
@@ -274,6 +279,7 @@ bool pool_look(struct pool *pool, int64_t now_us)
 	if (pool->taken == 0) {
 		networks_shrink(&pool->keeper->networks);
 		berths_shrink(&pool->keeper->berths);
+		beginnings_shrink(pool->keeper);
 	}
 	pool->taken = 0;
 	size_t needed = pool->peak > pool->floor ? pool->peak : pool->floor;

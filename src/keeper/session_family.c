@@ -335,7 +335,6 @@ static int watch_cell(struct family *family)
 /* A session holds few descriptors: there may be hundreds. */
 static void let_go(struct cell *cell)
 {
-	own_close(&cell->mounts_fd);
 	if (cell->has_group)
 		own_close(&cell->group.oom_fd);
 }

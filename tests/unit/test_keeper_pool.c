@@ -311,6 +311,76 @@ TEST(of_started_programs_the_oldest_that_waits_is_handed_out)
 	tear_down();
 }
 
+/* ---- their beginnings -------------------------------------------------------------------------
+ */
+
+static void look_until_heard(size_t index)
+{
+	const struct beginnings *beginnings = &pool->keeper->beginnings;
+	int64_t deadline_us = clock_us() + DEATH_MS * 1000;
+	ASSERT(index < beginnings->count);
+	while (!beginnings->items[index].has_heard) {
+		ASSERT(clock_us() < deadline_us);
+		beginnings_look(pool->keeper);
+	}
+}
+
+TEST(where_cells_are_taken_in_a_row_more_inits_are_on_their_way)
+{
+	struct cell *cells[3] = { NULL };
+	set_up(MOST);
+	const struct beginnings *beginnings = &pool->keeper->beginnings;
+	for (size_t i = 0; i < COUNT_OF(cells); i++) {
+		cells[i] = take(false);
+		pool_hurry(pool);
+		ASSERT(beginnings->count <= BEGINNINGS_MAX);
+	}
+	ASSERT(beginnings->count > 1);
+	for (size_t i = 0; i < COUNT_OF(cells); i++) {
+		check_run(cells[i], "ls; echo 1", "ok:1\n");
+		bury(cells[i]);
+	}
+	look_until_heard(beginnings->count - 1);
+	for (size_t looks = 0; looks < BEGINNINGS_MAX; looks++) {
+		pool->taken = 0;
+		ASSERT(!pool_look(pool, clock_us()));
+	}
+	ASSERT_EQ(beginnings->count, 1);
+	ASSERT_EQ(beginnings->more, 0);
+	tear_down();
+}
+
+TEST(who_finds_two_inits_ready_needs_one_less)
+{
+	set_up(MOST);
+	struct beginnings *beginnings = &pool->keeper->beginnings;
+	beginnings->more = 1;
+	keeper_tidy(pool->keeper);
+	look_until_heard(1);
+	struct cell *cell = take(false);
+	ASSERT_EQ(beginnings->more, 0);
+	check_run(cell, "echo 1", "ok:1\n");
+	bury(cell);
+	tear_down();
+}
+
+TEST(an_init_that_failed_ahead_of_others_is_asked_for_again)
+{
+	set_up(MOST);
+	struct beginnings *beginnings = &pool->keeper->beginnings;
+	beginnings->more = 2;
+	keeper_tidy(pool->keeper);
+	ASSERT_EQ(beginnings->count, 3);
+	look_until_heard(0);
+	newborn_done(&beginnings->items[0].newborn);
+	for (int number = 0; number < 2; number++) {
+		struct cell *cell = take(false);
+		check_run(cell, "echo 1", "ok:1\n");
+		bury(cell);
+	}
+	tear_down();
+}
+
 /* ---- guests -----------------------------------------------------------------------------------
  */
 
