@@ -223,6 +223,7 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	raising->page = zygote_map_page(request->fds[GUEST_FD_PAGE], sizeof(*raising->page));
 	if (!raising->page)
 		return -1;
+	raising->processors = raising->page->plan.processors;
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* short waits are to be short */
 	thread_note_restore(&self.thread);
 	if (take_place(raising, request, &err) < 0)

@@ -119,6 +119,7 @@ struct plan {
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
 	int64_t disk, inodes, pids, memory, cpu_time_ms;
+	uint64_t processors; /* a bit for each that the program may run on; 0: as it is */
 };
 
 enum {
@@ -243,6 +244,7 @@ extern const char *const jail_program_dirs[];
 /* A process on its way into the cell; every stage works on one. */
 struct raising {
 	struct cell_page *page;
+	uint64_t processors; /* of its plan, which a guest may have let go of */
 	const struct template_page *template;
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
 	int status_fd;            /* where the request came from: what init says goes there */

@@ -173,6 +173,7 @@ static void fill_plan(struct cell *cell)
 	if (cell->keeper->mode == MODE_ROOT)
 		plan->uid = plan->gid = (uint32_t)(SLOT_UID_BASE + slot_of(cell)->number);
 	plan->memory = walls->memory;
+	plan->processors = cell->keeper->is_lender ? apart_processors() : 0;
 	plan->cpu_time_ms = walls->cpu_time_ms;
 	cell_own_workspace(cell);
 }

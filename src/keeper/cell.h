@@ -2,6 +2,7 @@
 /* One cell as its supervisor sees it, from the request to the verdict. */
 #pragma once
 
+#include "keeper/apart.h"
 #include "keeper/beginning.h"
 #include "keeper/berth.h"
 #include "keeper/capture.h"
@@ -30,6 +31,7 @@ struct keeper {
 	int network_fd;               /* owned; for the only cell of one that keeps no zygote */
 	struct networks networks;     /* that may be used again */
 	struct beginnings beginnings; /* of the next cells */
+	bool is_apart;                /* zygote and interpreter have a processor each */
 	struct cgroup_site site;
 	bool has_looked;           /* for a site; there may be none */
 	uint64_t wanted;           /* bit per step: what its cells raise */

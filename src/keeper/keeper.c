@@ -313,6 +313,7 @@ void keeper_close(struct keeper *keeper)
 	 * make us wait */
 	if (keeper->loan_fd >= 0)
 		(void)shutdown(keeper->loan_fd, SHUT_RDWR);
+	apart_set(keeper, false);
 	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);

@@ -12,7 +12,8 @@ enum {
 	UNUSED_US = 300 * 1000000,
 	PEAK_US = 60 * 1000000,
 	BROKEN_PAUSE_US = 2 * 1000000, /* before another attempt at what just failed */
-	WARM = 4, /* cells that have their pages already: 0.8 MB each; the others have 0.2 */
+	MANY = 64, /* cells between two looks: with fewer nobody is in a hurry */
+	WARM = 4,  /* cells that have their pages already: 0.8 MB each; the others have 0.2 */
 };
 
 static int open_pool(const char *text, size_t len, size_t most, enum keeper_life life,
@@ -185,8 +186,11 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 
 void pool_hurry(struct pool *pool)
 {
-	if (pool->keeper->beginnings.more > 0)
+	size_t more = pool->keeper->beginnings.more;
+	if (more > 0)
 		beginnings_ask(pool->keeper);
+	if (more == BEGINNINGS_MAX - 1 && !pool->keeper->is_apart)
+		apart_set(pool->keeper, true);
 }
 
 /* A cell that was raised while its interpreter was still loading is of the lesser form. */
@@ -281,6 +285,7 @@ bool pool_look(struct pool *pool, int64_t now_us)
 		berths_shrink(&pool->keeper->berths);
 		beginnings_shrink(pool->keeper);
 	}
+	apart_set(pool->keeper, pool->keeper->is_apart && pool->taken >= MANY);
 	pool->taken = 0;
 	size_t needed = pool->peak > pool->floor ? pool->peak : pool->floor;
 	if (pool->wanted > needed)

@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "base/place.h"
+#include "keeper/apart.h"
 #include "zygote/zygote.h"
 
 #define PROGRAM_NAME "hotcell-zygote"
@@ -53,6 +54,8 @@ static int spawn(const char *path, char *const argv[], char *const env[], int so
 		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	if (r == 0)
 		r = posix_spawn(ret_pid, path, &actions, &attr, argv, env);
+	if (r == 0)
+		apart_free(*ret_pid);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attr);
 	return r == 0 ? 0 : err_sys(err, r, "start '%s'", path);

@@ -86,6 +86,7 @@ static int take_cell(struct raising *raising, const int *fds, size_t fd_count, s
 	raising->page = zygote_map_page(fds[CELL_FD_PAGE], sizeof(*raising->page));
 	if (!raising->page)
 		return -1;
+	raising->processors = raising->page->plan.processors;
 	if (raising->page->plan.cgroup_fd_count != fd_count - CELL_FD_COUNT)
 		return err_set(err, ERR_BROKEN, "plan and descriptors disagree");
 	return jail_check_plan(&raising->page->plan, err);

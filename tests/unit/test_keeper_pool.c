@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -444,6 +445,91 @@ TEST(a_guest_that_is_forked_on_demand_is_warm)
 	bury(cell);
 	tear_down();
 }
+
+/* ---- apart ------------------------------------------------------------------------------------
+ */
+
+static int count_processors(pid_t process)
+{
+	cpu_set_t set;
+	ASSERT_EQ(sched_getaffinity(process, sizeof(set), &set), 0);
+	return CPU_COUNT(&set);
+}
+
+static bool do_share_a_processor(pid_t one, pid_t other)
+{
+	cpu_set_t sets[2];
+	ASSERT_EQ(sched_getaffinity(one, sizeof(sets[0]), &sets[0]), 0);
+	ASSERT_EQ(sched_getaffinity(other, sizeof(sets[1]), &sets[1]), 0);
+	CPU_AND(&sets[0], &sets[0], &sets[1]);
+	return CPU_COUNT(&sets[0]) > 0;
+}
+
+static void need_two_processors(void)
+{
+	if (apart_processors() == 0)
+		SKIP("not two processors here");
+}
+
+TEST(interpreter_and_zygote_work_apart_while_many_cells_are_wanted)
+{
+	need_two_processors();
+	set_up_guests();
+	await_host();
+	struct keeper *keeper = pool->keeper;
+	keeper->beginnings.more = BEGINNINGS_MAX - 1;
+	pool_hurry(pool);
+	ASSERT(keeper->is_apart);
+	ASSERT_EQ(count_processors(keeper->zygote.pid), 1);
+	ASSERT_EQ(count_processors(keeper->host.zygote.pid), 1);
+	ASSERT(!do_share_a_processor(keeper->zygote.pid, keeper->host.zygote.pid));
+	ASSERT(do_share_a_processor(0, keeper->zygote.pid));
+	pool->taken = 1000;
+	ASSERT(!pool_look(pool, clock_us()));
+	ASSERT(keeper->is_apart);
+	ASSERT(!pool_look(pool, clock_us())); /* nobody asked since */
+	ASSERT(!keeper->is_apart);
+	ASSERT_EQ(count_processors(keeper->zygote.pid), 2);
+	ASSERT_EQ(count_processors(keeper->host.zygote.pid), 2);
+	ASSERT_EQ(count_processors(0), 2);
+	apart_set(keeper, true);
+	tear_down();
+	ASSERT_EQ(count_processors(0), 2);
+}
+
+TEST(a_guest_of_one_set_apart_has_all_processors)
+{
+	static const char code[] = "import os; print(len(os.sched_getaffinity(0)))";
+	need_two_processors();
+	set_up_guests();
+	await_host();
+	apart_set(pool->keeper, true);
+	struct cell *on_demand = take(true);
+	check_run(on_demand, code, "ok:2\n");
+	bury(on_demand);
+	fill();
+	tend_until(do_all_stand);
+	ASSERT(pool_warm(pool));
+	struct cell *warm = take(true);
+	ASSERT(warm->is_warm);
+	check_run(warm, code, "ok:2\n");
+	bury(warm);
+	tear_down();
+}
+
+TEST(a_program_of_a_zygote_set_apart_has_all_processors)
+{
+	need_two_processors();
+	set_up(MOST);
+	apart_set(pool->keeper, true);
+	struct cell *cell = take(false);
+	check_run(cell, "nproc", "ok:2\n");
+	bury(cell);
+	tear_down();
+}
+
+/* ---- interpreters -----------------------------------------------------------------------------
+ */
 
 TEST(guests_on_their_way_come_though_another_interpreter_takes_over)
 {
