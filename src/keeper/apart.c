@@ -51,8 +51,8 @@ void apart_set(struct keeper *keeper, bool is_apart)
 	pid_t interpreter = keeper->host.zygote.pid;
 	if (all == 0 || (!is_apart && !keeper->is_apart))
 		return;
-	if (is_apart != keeper->is_apart)
-		self.apart_count += is_apart ? 1 : (size_t)-1;
+	self.apart_count -= keeper->is_apart;
+	self.apart_count += is_apart;
 	keeper->is_apart = is_apart;
 	place(0, self.apart_count > 0 ? first : all);
 	if (keeper->zygote.pid > 0)

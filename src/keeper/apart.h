@@ -4,7 +4,7 @@
  * interpreter forks guests, and a zygote bears inits for the lender. On two processors the kernel
  * moves all of them to and fro, and each finds its memory in the other processor's cache. Set
  * apart, each kind has a processor of its own as long as the demand lasts. With more processors
- * there is room to keep out of each other's way: nothing is done there.
+ * that would keep them from those that are idle: nothing is done there.
  *
  * Guests and inits inherit where they may run; a cell's program gets everything back before it runs
  * (payload_take_job()).
