@@ -21,3 +21,13 @@ void cpus_give_back(pid_t process, const cpu_set_t *cpus)
 	if (CPU_COUNT(cpus) > 0)
 		(void)sched_setaffinity(process, sizeof(*cpus), cpus);
 }
+
+void cpus_place(pid_t process, uint64_t bits)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	for (int cpu = 0; cpu < 64; cpu++)
+		if (bits & (UINT64_C(1) << cpu))
+			CPU_SET(cpu, &set);
+	cpus_give_back(process, &set);
+}

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <sched.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* *ret_cpus is what the child is to get back: empty when it was not sent away. */
@@ -14,3 +15,7 @@ void cpus_send_away(pid_t child, cpu_set_t *ret_cpus);
 
 /* Gives a process, 0 for the caller, its processors back. */
 void cpus_give_back(pid_t process, const cpu_set_t *cpus);
+
+/* Keeps a process, 0 for the caller, to the processors of these bits; 0 changes nothing. Where it
+ * may not be done, all is as before. */
+void cpus_place(pid_t process, uint64_t bits);

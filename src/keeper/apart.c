@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "base/cpus.h"
 #include "keeper/cell.h"
 
 enum { PROCESSORS = 2, BITS = 64 };
@@ -33,17 +34,6 @@ uint64_t apart_processors(void)
 	return self.all;
 }
 
-static void place(pid_t process, uint64_t where)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	for (int cpu = 0; cpu < BITS; cpu++)
-		if (where & (UINT64_C(1) << cpu))
-			CPU_SET(cpu, &set);
-	(void)sched_setaffinity(
-		process, sizeof(set), &set); /* where it may not, all is as before */
-}
-
 void apart_set(struct keeper *keeper, bool is_apart)
 {
 	uint64_t all = apart_processors();
@@ -54,15 +44,15 @@ void apart_set(struct keeper *keeper, bool is_apart)
 	self.apart_count -= keeper->is_apart;
 	self.apart_count += is_apart;
 	keeper->is_apart = is_apart;
-	place(0, self.apart_count > 0 ? first : all);
+	cpus_place(0, self.apart_count > 0 ? first : all);
 	if (keeper->zygote.pid > 0)
-		place(keeper->zygote.pid, is_apart ? first : all);
+		cpus_place(keeper->zygote.pid, is_apart ? first : all);
 	if (interpreter > 0)
-		place(interpreter, is_apart ? all & ~first : all);
+		cpus_place(interpreter, is_apart ? all & ~first : all);
 }
 
 void apart_free(pid_t child)
 {
 	if (self.apart_count > 0)
-		place(child, self.all);
+		cpus_place(child, self.all);
 }

@@ -689,12 +689,11 @@ int cell_supervise(struct cell *cell, struct err *err)
 	cell->deadline_us = clock_us() + RAISE_WAIT_MS * 1000;
 	if (cell->is_ready)
 		start_clock(cell);
-	/* what a payload does first is our own work: to ask after the gate is open delays nobody */
-	bool was_ready = cell->is_ready;
+	/* before the gate is open: who is behind it may be done before we are here again */
+	if (cell->is_ready && cell->has_group)
+		cell->earlier_cpu_us = cgroup_cpu_us(&cell->group);
 	TRY(cell->walls.form == FORM_STARTED ? cell_send_job(cell, err)
 					     : cell_open_gate(cell, err));
-	if (was_ready && cell->has_group)
-		cell->earlier_cpu_us = cgroup_cpu_us(&cell->group);
 	if (cell->keeper->is_resident)
 		cell_hold_mounts(cell);
 	/* a cell that was lent ready is told of by its own page, whole since then */

@@ -127,17 +127,6 @@ static int execute(const struct job *job)
 	return worst;
 }
 
-/* Who made us may have been kept to one processor (keeper/apart.h). */
-static void give_back_processors(uint64_t processors)
-{
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	for (int cpu = 0; cpu < 64; cpu++)
-		if (processors & (UINT64_C(1) << cpu))
-			CPU_SET(cpu, &set);
-	cpus_give_back(0, &set);
-}
-
 /* Everything between the gate and the program itself: from here on the descriptors are its own. */
 int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job)
 {
@@ -152,7 +141,7 @@ int payload_take_job(struct raising *raising, const struct delivery *delivery, s
 	r = place_fds(delivery, &end);
 	if (r < 0)
 		return r;
-	give_back_processors(raising->processors);
+	cpus_place(0, raising->processors); /* who made us may be kept to one: keeper/apart.h */
 	/* everything else goes when the program starts; the gate must last until then */
 	if (close_range(end, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;

@@ -7,6 +7,7 @@
 
 #include "base/own.h"
 #include "engine/memory.h"
+#include "unit/scratch.h"
 
 static struct err err;
 static char place[] = "/tmp/test-memory-XXXXXX";
@@ -42,6 +43,7 @@ TEST(a_definition_that_changed_is_read_again)
 	define("one", "the second");
 	ASSERT_STR(ask(memory, "one")->title, "the second");
 	engine_memory_free(memory);
+	scratch_remove(place);
 }
 
 TEST(more_languages_than_it_has_places_for_are_all_found)
@@ -56,6 +58,7 @@ TEST(more_languages_than_it_has_places_for_are_all_found)
 		ASSERT_STR(ask(memory, name)->name, name);
 	}
 	engine_memory_free(memory);
+	scratch_remove(place);
 }
 
 TEST(one_that_is_not_there_is_an_error_each_time)
@@ -68,6 +71,7 @@ TEST(one_that_is_not_there_is_an_error_each_time)
 	err = (struct err){ 0 };
 	ASSERT_FAIL(memory_language(memory, "none", &language, &err), ERR_MISSING);
 	engine_memory_free(memory);
+	scratch_remove(place);
 }
 
 TEST(a_program_that_was_there_a_moment_ago_is_not_looked_for)
@@ -95,4 +99,5 @@ TEST(a_program_that_was_there_a_moment_ago_is_not_looked_for)
 	ASSERT(memory_missing_program(memory, language, &spec)); /* that is another root */
 	spec_done(&spec);
 	engine_memory_free(memory);
+	scratch_remove(place);
 }
