@@ -22,6 +22,18 @@ void cpus_give_back(pid_t process, const cpu_set_t *cpus)
 		(void)sched_setaffinity(process, sizeof(*cpus), cpus);
 }
 
+void cpus_leave(int cpu)
+{
+	cpu_set_t all;
+	cpu_set_t others;
+	if (cpu < 0 || cpu != sched_getcpu() || sched_getaffinity(0, sizeof(all), &all) < 0)
+		return;
+	others = all;
+	CPU_CLR(cpu, &others);
+	if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
+		(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 void cpus_place(pid_t process, uint64_t bits)
 {
 	cpu_set_t set;

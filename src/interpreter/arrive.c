@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,28 +24,34 @@
 
 enum { CHANNEL_FD = 3, PATIENCE_MS = 10000, LINGER_MS = 2000 };
 
+/* What is in the working directory. */
+struct surroundings {
+	bool is_bare;            /* at most one file, */
+	char file[NAME_MAX + 1]; /* which is this; empty: none */
+};
+
 /* What the guest that we are must know again later. */
 static struct {
 	pid_t pid;
 	int channel_fd;
 	ino_t channel_inode;
+	struct surroundings around; /* as it was ahead of the job */
 } own = { .channel_fd = -1 };
 
-/* Moves the channel to where no program looks for a descriptor: 3 is the program's. */
-static void place_channel(struct arrival *arrival)
+/* Has the channel where no program looks for a descriptor too: 3 is to be the program's. */
+static void place_channel(void)
 {
 	enum { HIGHEST = 1024 };
 	struct stat st;
 	long limit = sysconf(_SC_OPEN_MAX);
-	arrival->channel_fd = -1;
+	own.channel_fd = -1;
 	if (fstat(CHANNEL_FD, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return;
 	int fd = (int)(limit > 0 && limit < HIGHEST ? limit : HIGHEST) - 1;
 	if (dup3(CHANNEL_FD, fd, O_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return;
-	(void)close(CHANNEL_FD);
-	arrival->channel_fd = fd;
-	arrival->channel_inode = st.st_ino;
+	own.channel_fd = fd;
+	own.channel_inode = st.st_ino;
 }
 
 static void open_source(struct arrival *arrival)
@@ -65,20 +72,34 @@ struct dirent_head {
 	char name[];
 };
 
-/* Whether the working directory has nothing but the code's own file. */
-static bool is_alone(const char *file)
+/* Looks whether the working directory has at most one file, and which. */
+static void look_around(struct surroundings *around)
 {
 	_Alignas(struct dirent_head) char entries[512];
 	auto_fd int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long size = fd < 0 ? -1 : syscall(SYS_getdents64, fd, entries, sizeof(entries));
+	*around = (struct surroundings){ 0 };
 	for (long at = 0; at < size;) {
 		const struct dirent_head *entry = (const void *)&entries[at];
-		if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0 &&
-			strcmp(entry->name, file) != 0)
-			return false;
+		bool is_file = strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0;
+		if (is_file && around->file[0] != '\0')
+			return;
+		if (is_file)
+			(void)snprintf(around->file, sizeof(around->file), "%s", entry->name);
 		at += entry->size;
 	}
-	return size > 0 && syscall(SYS_getdents64, fd, entries, sizeof(entries)) == 0;
+	around->is_bare = size > 0 && syscall(SYS_getdents64, fd, entries, sizeof(entries)) == 0;
+}
+
+/* Whether there is nothing but the code's own file. With its code comes the word that nobody has
+ * put anything else there since we looked. */
+static bool is_alone(const struct job *job)
+{
+	struct surroundings *around = &own.around;
+	if (!job->code || !around->is_bare)
+		look_around(around);
+	return around->is_bare &&
+	       (around->file[0] == '\0' || strcmp(around->file, job->argv[0]) == 0);
 }
 
 /* Whatever was to be said was said before we began. */
@@ -92,18 +113,27 @@ int interpreter_arrive(struct arrival *ret_arrival)
 {
 	struct arrival *arrival = ret_arrival;
 	struct stat st;
-	*arrival = (struct arrival){ .channel_fd = -1, .source_fd = -1 };
-	int r = guest_take_job(&arrival->job);
-	if (r != 0)
+	bool has_fds = false;
+	*arrival = (struct arrival){ .source_fd = -1 };
+	int r = guest_take_job(&arrival->job, &has_fds);
+	if (r < 0)
 		return r;
+	if (has_fds)
+		place_channel();
+	own.pid = arrival->pid = getpid();
+	arrival->channel_fd = own.channel_fd;
+	arrival->channel_inode = own.channel_inode;
+	if (r == 1 && has_fds)
+		look_around(&own.around);
+	if (r == 1)
+		return 1;
 	if (!arrival->job.argv[0])
 		return -1;
-	place_channel(arrival);
-	own.pid = arrival->pid = getpid();
-	own.channel_fd = arrival->channel_fd;
-	own.channel_inode = arrival->channel_inode;
-	open_source(arrival);
-	arrival->is_alone = is_alone(arrival->job.argv[0]);
+	if (has_fds && own.channel_fd >= 0)
+		(void)close(CHANNEL_FD);
+	if (!arrival->job.code)
+		open_source(arrival);
+	arrival->is_alone = is_alone(&arrival->job);
 	arrival->has_piped_input = fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
 	arrival->is_told_more = arrival->channel_fd >= 0 && !is_silent(arrival->channel_fd);
 	return 0;

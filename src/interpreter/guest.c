@@ -72,6 +72,9 @@ static PyObject *list_of(char **strings)
 static PyObject *read_source(struct arrival *arrival)
 {
 	PyObject *source = NULL;
+	if (arrival->job.code)
+		return PyBytes_FromStringAndSize(
+			arrival->job.code, (Py_ssize_t)arrival->job.code_len);
 	if (arrival->source_fd >= 0)
 		source = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)arrival->source_size);
 	if (source && arrival->source_size > 0 &&
@@ -131,6 +134,26 @@ static void freshen(void)
 	}
 }
 
+static void tell_core(const char *name, long number)
+{
+	PyObject *value = PyLong_FromLong(number);
+	if (!value || PyDict_SetItemString(guest.core, name, value) < 0)
+		refuse();
+	Py_XDECREF(value);
+}
+
+/* Unless core.py knows it: it may have come ahead of the job. */
+static void tell_channel(const struct arrival *arrival)
+{
+	static uint64_t told_inode;
+	if (arrival->channel_fd >= 0 && arrival->channel_inode == told_inode)
+		return;
+	tell_core("channel_fd", arrival->channel_fd);
+	tell_core("channel_inode", (long)arrival->channel_inode);
+	tell_core("channel_owner", (long)arrival->pid);
+	told_inode = arrival->channel_inode;
+}
+
 /* Returns in a guest that has its job. */
 static void await_job(struct arrival *ret_arrival)
 {
@@ -141,10 +164,13 @@ static void await_job(struct arrival *ret_arrival)
 	if (r != 0)
 		_exit(r == 1 ? 0 : 1); /* nobody is left to serve, or has been told why */
 	freshen();
-	while ((r = interpreter_arrive(ret_arrival)) == 1)
+	while ((r = interpreter_arrive(ret_arrival)) == 1) {
+		tell_channel(ret_arrival);
 		plain_rehearse();
+	}
 	if (r < 0)
 		_exit(1);
+	tell_channel(ret_arrival);
 }
 
 /* ---- running ----------------------------------------------------------------------------- */
@@ -184,21 +210,6 @@ static PyObject *run_by_python(const struct arrival *arrival, PyObject *argv, Py
 	return start_uncounted();
 }
 
-static void tell_core(const char *name, long number)
-{
-	PyObject *value = PyLong_FromLong(number);
-	if (!value || PyDict_SetItemString(guest.core, name, value) < 0)
-		refuse();
-	Py_XDECREF(value);
-}
-
-static void place_channel(const struct arrival *arrival)
-{
-	tell_core("channel_fd", arrival->channel_fd);
-	tell_core("channel_inode", (long)arrival->channel_inode);
-	tell_core("channel_owner", (long)arrival->pid);
-}
-
 static PyObject *run(struct arrival *arrival)
 {
 	char *const usual_argv[] = { (char *)"main.py", NULL };
@@ -208,7 +219,6 @@ static PyObject *run(struct arrival *arrival)
 	PyObject *result = NULL;
 	if (!argv || !env || !source)
 		refuse();
-	place_channel(arrival);
 	if (arrival->has_piped_input) {
 		(void)PySys_SetObject("stdin", guest.stdin_pipe);
 		(void)PySys_SetObject("__stdin__", guest.stdin_pipe);

@@ -59,7 +59,8 @@ struct arrival {
 	int channel_fd; /* where no program looks for it; -1: there is none */
 	uint64_t channel_inode;
 	pid_t pid;
-	int source_fd; /* owned; the code; -1: it could not be opened */
+	int source_fd; /* owned; the code, where it did not come with the job; -1: it could not be
+			* opened */
 	size_t source_size;
 	bool has_piped_input; /* standard input is a pipe, not /dev/null */
 	bool is_alone;        /* the code's file is the only one in the working directory */

@@ -16,5 +16,6 @@ int thread_note_take(struct thread_note *ret_note, struct err *err);
 void thread_note_restore(const struct thread_note *note);
 
 /* serve.c: waits at the gate for the job and takes it; nothing of ours stays. 0; 1: it comes soon;
- * or less. */
-int guest_take_job(struct job *ret_job);
+ * or less. True in *ret_has_fds: with it, or ahead of it, the program's descriptors came, which are
+ * in their places. */
+int guest_take_job(struct job *ret_job, bool *ret_has_fds);

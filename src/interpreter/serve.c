@@ -229,9 +229,11 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	if (take_place(raising, request, &err) < 0)
 		return refuse(&raising->page->report, &err);
 	/* the number stays taken until the program's own descriptors are placed */
-	raising->fds[CELL_FD_GATE] = dup2(raising->fds[CELL_FD_GATE], control_fd);
+	(void)dup2(STDIN_FILENO, control_fd);
+	/* they came in this order, so each has its place or a later one */
 	self.page_fd = dup2(request->fds[GUEST_FD_PAGE], control_fd + 1);
-	(void)close_range((unsigned)control_fd + 2, ~0U, 0);
+	raising->fds[CELL_FD_GATE] = dup2(request->fds[GUEST_FD_GATE], control_fd + 2);
+	(void)close_range((unsigned)control_fd + 3, ~0U, 0);
 	if (payload_confine(raising) < 0)
 		return -1;
 	/* nobody waits yet, and who does pays 20 µs for it */
@@ -257,25 +259,50 @@ static void tell_start(void)
 		offsetof(struct cell_page, report.started_us));
 }
 
-int guest_take_job(struct job *ret_job)
+static void warm_up(void)
+{
+	habit_follow();
+	if (self.page_fd >= 0)
+		drop_page();
+}
+
+/* What was handed over is in its places, and is needed there only. */
+static int take_fds(const struct delivery *delivery)
+{
+	if (payload_settle(&self.raising, delivery) < 0)
+		return -1;
+	for (size_t i = 0; i < delivery->count; i++)
+		(void)close(delivery->fds[i]);
+	return 1;
+}
+
+/* Nothing of ours stays: no descriptor, no shared page. Where the program's came before, there is
+ * nothing else but what took their last number, the page and the gate, in this order. */
+static void leave_nothing(size_t fd_count)
+{
+	if (fd_count > 0)
+		(void)close_range((unsigned)fd_count, ~0U, 0);
+	else
+		(void)close_range(GATE_FD_CHANNEL, (unsigned)self.raising.fds[CELL_FD_GATE], 0);
+	drop_page();
+}
+
+int guest_take_job(struct job *ret_job, bool *ret_has_fds)
 {
 	struct delivery delivery;
-	int r = payload_await_word(&self.raising, &delivery);
-	if (r == 1) {
-		habit_follow();
-		if (self.page_fd >= 0)
-			drop_page();
-		return 1;
-	}
-	if (r < 0 || payload_take_job(&self.raising, &delivery, ret_job) < 0)
+	int kind = payload_await_word(&self.raising, &delivery);
+	*ret_has_fds = kind >= 0 && delivery.count > 0;
+	if (kind == GATE_WARM)
+		warm_up();
+	if (kind == GATE_WARM || kind == GATE_HAND)
+		return kind == GATE_WARM ? 1 : take_fds(&delivery);
+	if (kind < 0 || payload_take_job(&self.raising, &delivery, ret_job) < 0)
 		return -1;
 	if (!self.raising.page)
 		tell_start();
 	/* changing the user cleared it; executing a program would have set it again */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	/* nothing of ours stays: no descriptor, no shared page */
-	(void)close_range(delivery.count > GATE_FD_CHANNEL ? 4 : 3, ~0U, 0);
-	drop_page();
+	leave_nothing(delivery.count);
 	return 0;
 }
 

@@ -35,38 +35,31 @@ static int write_code(const char *code)
 	return fd < 0 ? -errno : io_write(fd, code, strlen(code));
 }
 
-static int make_job(int *ret_fd)
+static int make_job(struct buf *job, const char *code)
 {
 	char *const words[] = { (char *)FILE_NAME };
 	const struct strings argv = { (char **)words, 1 };
 	struct strings env = { environ, 0 };
-	auto_buf struct buf job;
-	buf_init(&job, JOB_MAX);
 	while (environ[env.count])
 		env.count++;
-	int r = job_write(&job, PLACE, &argv, &env);
-	auto_fd int fd = memfd_create("hotcell-job", MFD_CLOEXEC);
-	if (r == 0)
-		r = fd < 0 ? -errno : io_write(fd, job.data, job.len);
-	*ret_fd = r == 0 ? take_fd(&fd) : -1;
-	return r;
+	int r = job_write(job, PLACE, &argv, &env);
+	return r < 0 ? r : job_add_code(job, code, strlen(code));
 }
 
-static int send_job(struct trial *trial)
+static int send_job(struct trial *trial, const char *code)
 {
-	const struct gate_message go = { .kind = GATE_GO };
-	auto_fd int job_fd = -1;
+	auto_buf struct buf job;
+	buf_init(&job, JOB_MAX);
 	auto_fd int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	auto_fd int out_fd = memfd_create("hotcell-trial", MFD_CLOEXEC);
-	int r = null_fd < 0 || out_fd < 0 ? -errno : make_job(&job_fd);
+	int r = null_fd < 0 || out_fd < 0 ? -errno : make_job(&job, code);
 	const int fds[GATE_FD_COUNT] = {
-		[GATE_FD_JOB] = job_fd,
 		[GATE_FD_STDIN] = null_fd,
 		[GATE_FD_STDOUT] = out_fd,
 		[GATE_FD_STDERR] = out_fd,
 		[GATE_FD_CHANNEL] = trial->channel_fds[1],
 	};
-	return r < 0 ? r : io_send(trial->gate_fds[0], &go, sizeof(go), fds, GATE_FD_COUNT);
+	return r < 0 ? r : job_send(trial->gate_fds[0], &job, fds, GATE_FD_COUNT);
 }
 
 int trial_open(struct trial *trial, const char *code)
@@ -76,7 +69,7 @@ int trial_open(struct trial *trial, const char *code)
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, trial->channel_fds) < 0)
 		return -errno;
 	int r = write_code(code);
-	return r < 0 ? r : send_job(trial);
+	return r < 0 ? r : send_job(trial, code);
 }
 
 void trial_watch(struct trial *trial, pid_t pid)

@@ -150,9 +150,9 @@ static int bind_tree(int dir_fd, const char *from, const char *to, uint64_t attr
  * of it could be cloned. */
 static int place_workspace(int workspace_fd, struct err *err)
 {
-	if (move_mount(workspace_fd, "", AT_FDCWD, "/home/user", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (move_mount(workspace_fd, "", AT_FDCWD, HOME_DIR, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, errno, "place the workspace");
-	TRY(bind_tree(workspace_fd, "home", "/home/user", 0, err));
+	TRY(bind_tree(workspace_fd, "home", HOME_DIR, 0, err));
 	TRY(bind_tree(workspace_fd, "tmp", "/tmp", 0, err));
 	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
 }

@@ -116,6 +116,7 @@ struct plan {
 	bool has_full_proc;
 	bool has_guest; /* init forks no payload: one comes from an interpreter that stands ready */
 	bool has_network; /* one is handed over; without, the cell makes its own */
+	bool is_lent;     /* somebody else than its client ends it */
 	enum cgroup_kind cgroup;
 	uint32_t cgroup_fd_count;
 	int64_t disk, inodes, pids, memory, cpu_time_ms;
@@ -177,6 +178,9 @@ struct template_page {
 
 enum { PLAN_MAGIC = 0x68634c02 };
 
+/* Where a cell's programs begin. */
+#define HOME_DIR "/home/user"
+
 /* Where a cell finds the runner of its language. */
 #define RUNTIME_DIR "/run/hotcell"
 
@@ -191,10 +195,9 @@ enum cell_fd {
 	CELL_FD_CGROUP = CELL_FD_COUNT,
 };
 
-/* Descriptors that come through the gate, in this order: the job, then those of the program. */
+/* The program's descriptors, which come through the gate in this order. */
 enum gate_fd {
-	GATE_FD_JOB = 0,
-	GATE_FD_STDIN,
+	GATE_FD_STDIN = 0,
 	GATE_FD_STDOUT,
 	GATE_FD_STDERR,
 	GATE_FD_CHANNEL, /* not every program has one */
@@ -255,6 +258,8 @@ struct raising {
 	bool is_used_network;     /* an earlier cell was in the one that is handed over */
 	bool has_user_namespace;  /* an interpreter is in its zygote's already */
 	bool is_born;             /* the zygote was born in the cell's namespaces */
+	bool has_fds;             /* the program's descriptors are in their places, */
+	bool is_home;             /* and so is the payload: it is in HOME_DIR */
 	struct jail_trees *trees; /* private to the template stage */
 	struct jail_programs *programs;
 };
@@ -282,8 +287,10 @@ struct init_message {
 enum gate_kind {
 	GATE_NONE = 0,
 	GATE_READY,       /* with the listener of the filter, when there is one */
-	GATE_GO,          /* from the supervisor, with enum gate_fd */
+	GATE_GO,          /* from the supervisor: the job, as job_send() sends it, with enum gate_fd
+			   * unless the right ones were handed over */
 	GATE_WARM,        /* from the supervisor to a guest: its turn comes soon */
+	GATE_HAND,        /* from the supervisor: enum gate_fd, ahead of the job; it is on `cpu` */
 	GATE_ROUSE,       /* from the supervisor: the word comes at once; a waste to sleep */
 	GATE_EXEC_FAILED, /* sys holds the errno */
 	GATE_KIND_COUNT,
@@ -292,6 +299,13 @@ enum gate_kind {
 struct gate_message {
 	enum gate_kind kind;
 	int32_t sys;
+	int32_t cpu;
+};
+
+/* With GATE_GO: the job follows; if nothing does, it is in a file, the last of the descriptors. */
+struct gate_word {
+	struct gate_message message;
+	char job[JOB_SHORT];
 };
 
 /* What the supervisor asks of the zygote. */

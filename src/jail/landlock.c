@@ -99,7 +99,7 @@ static int add_rules(
 		{ "/", look },
 		{ "/dev", fill },
 		{ "/proc", fill },
-		{ "/home/user", all },
+		{ HOME_DIR, all },
 		{ "/tmp", all },
 		{ "/dev/shm", all },
 	};

@@ -126,6 +126,15 @@ static void forget_policy(struct ahead *ahead)
 	free(take_ptr(&ahead->text));
 }
 
+/* A text that is written now must be the same: it says where the paths lead, and what was read from
+ * it is all that it says. */
+static void find_places(struct ahead *ahead)
+{
+	policy_find_places(&ahead->policy, &ahead->places);
+	auto_free char *text = policy_to_json(&ahead->policy);
+	ahead->has_places = is_same(ahead->text, text);
+}
+
 static void remember(struct ahead *ahead, const char *text)
 {
 	struct err err = { 0 };
@@ -137,6 +146,8 @@ static void remember(struct ahead *ahead, const char *text)
 		policy_init(&ahead->policy);
 		if (policy_from_json(&ahead->policy, text, strlen(text), &err) < 0)
 			forget_policy(ahead);
+		else
+			find_places(ahead);
 	}
 	if (!is_same(ahead->socket, path)) {
 		free(ahead->socket);
@@ -148,6 +159,17 @@ static void let_go(struct ahead *ahead)
 {
 	own_close(&ahead->conn_fd);
 	keeper_close(take_ptr(&ahead->keeper));
+}
+
+/* Whether the text of a policy is that of the last cell; true only where it need not be written to
+ * know that. */
+static bool is_last(const struct ahead *ahead, const struct policy *policy)
+{
+	struct policy_places places;
+	if (!ahead->text || !ahead->has_places || !policy_is_same(&ahead->policy, policy))
+		return false;
+	policy_find_places(policy, &places);
+	return memcmp(&places, &ahead->places, sizeof(places)) == 0;
 }
 
 /* The cell that was asked for ahead, if it is such a one and still ours. Whatever is wrong with it,
@@ -263,7 +285,8 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	auto_fd int conn_fd = is_ahead ? -1 : find_lender();
 	if (conn_fd < 0 && !is_ahead)
 		return 0;
-	auto_free char *text = policy_to_json(policy);
+	bool is_known = is_ahead && is_last(borrower->ahead, policy);
+	auto_free char *text = is_known ? xstrdup(borrower->ahead->text) : policy_to_json(policy);
 	if (text && is_ahead && take_ahead(borrower->ahead, text, policy, borrower, ret_keeper))
 		return 1;
 	if (conn_fd < 0)

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <stdio.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -22,8 +23,6 @@
 
 /* A chunk of output, or one message of a runner, each in its longest writing. */
 enum { PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES };
-
-#define HOME "/home/user"
 
 static const char *const base_env[] = {
 	"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -55,6 +54,7 @@ struct cell *cell_new(
 		cell->io_fds[i] = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
 		cell->delivery[i] = -1;
+	buf_init(&cell->job, LIMIT_JOB_BYTES);
 	foreseen_init(&cell->foreseen);
 	frames_init(&cell->frames, LIMIT_FRAME_BYTES);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
@@ -71,6 +71,12 @@ void cell_assign(struct cell *cell, const struct task *task, struct result *resu
 	cell->result = result;
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		capture_init(&cell->captures[stream], (size_t)task->spec->max_output);
+}
+
+void cell_let_go(struct cell *cell)
+{
+	for (int i = 0; i < GATE_FD_COUNT; i++)
+		own_close(&cell->delivery[i]);
 }
 
 void cell_free(struct cell *cell)
@@ -94,8 +100,8 @@ void cell_free(struct cell *cell)
 	own_close(&cell->procs_fd);
 	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
 		own_close(&cell->io_fds[i]);
-	for (int i = 0; i < GATE_FD_COUNT; i++)
-		own_close(&cell->delivery[i]);
+	cell_let_go(cell);
+	buf_done(&cell->job);
 	foreseen_done(&cell->foreseen);
 	frames_done(&cell->frames);
 	for (int stream = 0; stream < STREAM_COUNT; stream++) {
@@ -173,7 +179,8 @@ static void fill_plan(struct cell *cell)
 	if (cell->keeper->mode == MODE_ROOT)
 		plan->uid = plan->gid = (uint32_t)(SLOT_UID_BASE + slot_of(cell)->number);
 	plan->memory = walls->memory;
-	plan->processors = cell->keeper->is_lender ? apart_processors() : 0;
+	plan->is_lent = cell->keeper->is_lender;
+	plan->processors = plan->is_lent ? apart_processors() : 0;
 	plan->cpu_time_ms = walls->cpu_time_ms;
 	cell_own_workspace(cell);
 }
@@ -217,41 +224,18 @@ static void fill_env(const struct strings *given, struct strings *env)
 	}
 }
 
-static int write_job(const struct strings *argv, const struct strings *given_env, struct buf *job,
+static int make_job(struct cell *cell, const struct strings *argv, const struct strings *given_env,
 	struct err *err)
 {
 	struct strings env = { 0 };
-	buf_init(job, LIMIT_JOB_BYTES);
 	fill_env(given_env, &env);
-	int r = job_write(job, HOME, argv, &env);
+	int r = job_write(&cell->job, HOME_DIR, argv, &env);
 	strings_done(&env);
 	return r < 0 ? err_set(err, ERR_LIMIT,
 			       "arguments and variables together are over %d bytes: hand long data "
 			       "over in a file, for example --file data.json",
 			       LIMIT_JOB_BYTES)
 		     : 0;
-}
-
-static int make_job(
-	const struct strings *argv, const struct strings *given_env, int *ret_fd, struct err *err)
-{
-	auto_buf struct buf job = { 0 };
-	TRY(write_job(argv, given_env, &job, err));
-	return job_seal(&job, ret_fd, err);
-}
-
-/* The job of its task, which may have been foreseen. */
-static int find_job(struct cell *cell, struct err *err)
-{
-	const struct task *task = cell->task;
-	const struct strings *argv = cell->walls.form == FORM_GATE ? task->argv : task->own_argv;
-	int *fd = &cell->delivery[GATE_FD_JOB];
-	auto_buf struct buf job = { 0 };
-	TRY(write_job(argv, &task->spec->env, &job, err));
-	if (task->ahead)
-		foresight_keep_job(task->ahead, &job);
-	*fd = foreseen_take_job(&cell->foreseen, &job);
-	return *fd >= 0 ? 0 : job_seal(&job, fd, err);
 }
 
 /* A pipe of which our end does not block. */
@@ -330,7 +314,7 @@ static int tell_policy(struct cell *cell, struct err *err)
 /* Unless it is there already. */
 static int make_output(struct cell *cell, int stream, int number, struct err *err)
 {
-	int *theirs = &cell->delivery[GATE_FD_STDIN + number];
+	int *theirs = &cell->delivery[number];
 	return *theirs >= 0 ? 0 : make_pipe(&cell->out_fds[stream], theirs, true, err);
 }
 
@@ -343,16 +327,36 @@ static int make_channel(struct cell *cell, struct err *err)
 /* Some compilers complain on one, some on the other: one pipe keeps their order. */
 static int share_output(struct cell *cell, struct err *err)
 {
-	int *stdio = &cell->delivery[GATE_FD_STDIN];
+	int *stdio = cell->delivery;
 	own_close(&cell->out_fds[STREAM_OUT]);
 	own_close(&stdio[STDOUT_FILENO]);
 	stdio[STDOUT_FILENO] = fcntl(stdio[STDERR_FILENO], F_DUPFD_CLOEXEC, 3);
 	return stdio[STDOUT_FILENO] < 0 ? err_sys(err, errno, "share a pipe") : 0;
 }
 
+/* Whether the task wants nothing else than what its payload was handed ahead. */
+static bool suits(const struct task *task, size_t handed_count)
+{
+	size_t wanted = task->ear.hear ? GATE_FD_COUNT : GATE_FD_CHANNEL;
+	return handed_count == wanted && !task->spec->stdin_path && !task->is_build;
+}
+
+/* It gets others in their place. */
+static void take_back(struct cell *cell)
+{
+	for (int stream = 0; stream < STREAM_COUNT; stream++)
+		own_close(&cell->out_fds[stream]);
+	own_close(&cell->channel_fd);
+	cell->handed_count = 0;
+}
+
 int cell_make_streams(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
+	if (suits(task, cell->handed_count))
+		return task->policy ? tell_policy(cell, err) : 0;
+	if (cell->handed_count > 0)
+		take_back(cell);
 	TRY(open_stdin(cell, err));
 	TRY(make_output(cell, STREAM_ERR, STDERR_FILENO, err));
 	TRY(task->is_build ? share_output(cell, err)
@@ -366,6 +370,20 @@ int cell_make_streams(struct cell *cell, struct err *err)
 	return task->policy ? tell_policy(cell, err) : 0;
 }
 
+/* Those of the next program are most likely like those of the last. */
+static void hand_over(struct cell *cell)
+{
+	const struct gate_message message = { .kind = GATE_HAND, .cpu = sched_getcpu() };
+	size_t count = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
+	for (size_t i = 0; i < count; i++)
+		if (cell->delivery[i] < 0)
+			return;
+	if (io_send(cell->gate_fd, &message, sizeof(message), cell->delivery, count) < 0)
+		return;
+	cell->handed_count = count;
+	cell_let_go(cell);
+}
+
 void cell_foresee(struct cell *cell, const struct ahead *ahead)
 {
 	struct err err = { 0 };
@@ -376,25 +394,38 @@ void cell_foresee(struct cell *cell, const struct ahead *ahead)
 		cell->procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
 		return;
 	}
-	foresee_job(ahead, &cell->foreseen);
 	(void)open_no_stdin(cell, &err);
 	(void)make_output(cell, STREAM_ERR, STDERR_FILENO, &err);
 	(void)make_output(cell, STREAM_OUT, STDOUT_FILENO, &err);
 	if (cell->walls.form == FORM_GUEST)
 		(void)make_channel(cell, &err);
+	hand_over(cell);
+}
+
+/* Whether the program finds nothing in its directory but its own file. */
+static bool has_only_code(const struct task *task)
+{
+	const struct spec *spec = task->spec;
+	return task->program && !task->is_build && !task->build &&
+	       spec->files.count + spec->ro.count + spec->rw.count == 0;
 }
 
 int cell_make_delivery(struct cell *cell, struct err *err)
 {
-	TRY(find_job(cell, err));
+	const struct task *task = cell->task;
+	const struct strings *argv = cell->walls.form == FORM_GATE ? task->argv : task->own_argv;
+	TRY(make_job(cell, argv, &task->spec->env, err));
+	if (cell->walls.form == FORM_GUEST && has_only_code(task) &&
+		cell->job.len + task->code_len < JOB_SHORT)
+		(void)job_add_code(&cell->job, task->code, task->code_len);
 	return cell_make_streams(cell, err);
 }
 
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
 {
 	const struct strings no_env = { 0 };
-	int *stdio = &cell->delivery[GATE_FD_STDIN];
-	TRY(make_job(argv, &no_env, &cell->delivery[GATE_FD_JOB], err));
+	int *stdio = cell->delivery;
+	TRY(make_job(cell, argv, &no_env, err));
 	TRY(make_pipe(&cell->stdin_fd, &stdio[STDIN_FILENO], false, err));
 	TRY(make_pipe(&cell->out_fds[STREAM_OUT], &stdio[STDOUT_FILENO], true, err));
 	TRY(make_pipe(&cell->out_fds[STREAM_ERR], &stdio[STDERR_FILENO], true, err));
@@ -405,8 +436,8 @@ int cell_start(struct cell *cell, const struct strings *argv, struct err *err)
 int cell_start_session(struct cell *cell, const struct strings *argv, const struct strings *env,
 	int *ret_line_fd, struct err *err)
 {
-	int *stdio = &cell->delivery[GATE_FD_STDIN];
-	TRY(make_job(argv, env, &cell->delivery[GATE_FD_JOB], err));
+	int *stdio = cell->delivery;
+	TRY(make_job(cell, argv, env, err));
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
 		stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 		if (stdio[i] < 0)
@@ -427,7 +458,7 @@ int cell_send_job(struct cell *cell, struct err *err)
 	fill_env(&cell->task->spec->env, &env);
 	json_put(run, "argv", strings_to_json(cell->task->own_argv));
 	json_put(run, "env", strings_to_json(&env));
-	json_put(run, "cwd", json_new_string(HOME));
+	json_put(run, "cwd", json_new_string(HOME_DIR));
 	json_put(message, "run", run);
 	if (cell->task->policy)
 		json_put(message, "guard", json_tokener_parse(cell->task->policy));
@@ -617,7 +648,7 @@ static int run_cell(struct cell *cell, struct report *report, struct err *err)
 		keeper_sweep(cell->keeper);
 	if (r == 0 && cell->walls.form == FORM_STARTED)
 		r = fill_stdin(cell, err);
-	else if (r == 0 && cell->delivery[GATE_FD_JOB] < 0)
+	else if (r == 0 && cell->job.len == 0)
 		r = cell_make_delivery(cell, err);
 	if (r == 0)
 		r = feed(cell, err);

@@ -111,6 +111,8 @@ struct cell {
 	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited */
 	int procs_fd;                /* the list of its group, likewise; -1: opened when needed */
 	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */
+	size_t handed_count;         /* of these, that its payload has ahead of its job */
+	struct buf job;              /* what it executes */
 	struct foreseen foreseen;
 
 	struct capture captures[STREAM_COUNT];
@@ -156,6 +158,9 @@ int cell_raise(struct cell *cell, struct err *err);
 /* cell.c: what the program of its task will be given, ready to go through the gate of a cell that
  * need not be there yet. */
 int cell_make_delivery(struct cell *cell, struct err *err);
+
+/* cell.c: closes our copies of what was delivered. */
+void cell_let_go(struct cell *cell);
 
 /* cell.c: executes a program in a cell that is being raised, which will wait for its job. */
 int cell_start(struct cell *cell, const struct strings *argv, struct err *err);

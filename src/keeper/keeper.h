@@ -123,16 +123,17 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
  * back when it is not used for some seconds; who comes then borrows as anybody else. Starts as
  * AHEAD_NONE. */
 struct ahead {
-	int conn_fd;           /* owned; where it was asked for and did not come yet; or -1 */
-	struct keeper *keeper; /* owned; has it; or NULL */
-	char *text;            /* owned; the policy of the last cell, and of the next */
-	struct policy policy;  /* the same; nothing before there is a text */
-	char *socket;          /* owned; where */
-	struct load load;      /* open once a cell was held */
-	bool is_brisk;  /* the last run was over so soon that sleeping meanwhile was a waste */
-	struct buf job; /* what the last program was given, and */
-	char *program;  /* owned; the name of its file; NULL: none */
-	int build_fd;   /* owned; what a compiler had made of it; -1: nothing */
+	int conn_fd;                 /* owned; where it was asked for and did not come yet; or -1 */
+	struct keeper *keeper;       /* owned; has it; or NULL */
+	char *text;                  /* owned; the policy of the last cell, and of the next */
+	struct policy policy;        /* the same; nothing before there is a text */
+	struct policy_places places; /* where it led when its text was written, */
+	bool has_places;             /* if that is known */
+	char *socket;                /* owned; where */
+	struct load load;            /* open once a cell was held */
+	bool is_brisk; /* the last run was over so soon that sleeping meanwhile was a waste */
+	char *program; /* owned; the name of the last program's file; NULL: none */
+	int build_fd;  /* owned; what a compiler had made of it; -1: nothing */
 };
 #define AHEAD_NONE                                                  \
 	{                                                           \

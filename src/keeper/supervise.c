@@ -572,11 +572,10 @@ void cell_drain(struct cell *cell)
 
 int cell_open_gate(struct cell *cell, struct err *err)
 {
-	struct gate_message go = { .kind = GATE_GO };
-	size_t fd_count = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
-	int r = io_send(cell->gate_fd, &go, sizeof(go), cell->delivery, fd_count);
-	for (int i = 0; i < GATE_FD_COUNT; i++)
-		own_close(&cell->delivery[i]);
+	size_t wanted = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
+	size_t fd_count = cell->handed_count > 0 ? 0 : wanted;
+	int r = job_send(cell->gate_fd, &cell->job, cell->delivery, fd_count);
+	cell_let_go(cell);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return cell_failure(cell, err);
 	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
@@ -712,7 +711,6 @@ int cell_supervise(struct cell *cell, struct err *err)
 	if (cell->ended_us == 0)
 		cell->ended_us = clock_us();
 	cell_drain(cell);
-	free(take_ptr(&cell->chunk)); /* nothing more comes, and the verdict needs room too */
 	if (cell->started_us == 0)
 		cell->started_us = cell->page->report.started_us;
 	/* a payload that ended at its gate ran nothing */

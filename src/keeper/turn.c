@@ -94,9 +94,8 @@ void turn_say(struct cell *cell)
 static int ask(struct cell *cell, const struct turn_wish *wish, struct err *err)
 {
 	int r = loan_send(cell->turn->fd, LOAN_SESSION, 0, wish->ask, strlen(wish->ask),
-		&cell->delivery[GATE_FD_STDIN], GATE_FD_COUNT - GATE_FD_STDIN);
-	for (int i = 0; i < GATE_FD_COUNT; i++)
-		own_close(&cell->delivery[i]);
+		cell->delivery, GATE_FD_COUNT);
+	cell_let_go(cell);
 	return r < 0 ? err_sys(err, -r, "ask for the turn") : 0;
 }
 

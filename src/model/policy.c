@@ -222,6 +222,85 @@ char *policy_to_json(const struct policy *policy)
 	return text;
 }
 
+/* ---- compared ---------------------------------------------------------------------------------
+ */
+
+static struct place find_place(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return (struct place){ 0 };
+	return (struct place){ st.st_dev, st.st_ino };
+}
+
+void policy_find_places(const struct policy *policy, struct policy_places *ret_places)
+{
+	const char *root = policy->spec.rootfs;
+	*ret_places = (struct policy_places){ 0 };
+	if (policy->runtime)
+		ret_places->runtime = find_place(policy->runtime);
+	if (root && strcmp(root, "host") != 0)
+		ret_places->root = find_place(root);
+}
+
+static bool is_same_text(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+static bool are_same_strings(const struct strings *one, const struct strings *other)
+{
+	if (one->count != other->count)
+		return false;
+	for (size_t i = 0; i < one->count; i++)
+		if (strcmp(one->items[i], other->items[i]) != 0)
+			return false;
+	return true;
+}
+
+static bool is_same_field(const struct field *field, const void *one, const void *other)
+{
+	switch (field->type) {
+	case FIELD_BOOL:
+		return *(const bool *)one == *(const bool *)other;
+	case FIELD_TEXT:
+		return is_same_text(*(char *const *)one, *(char *const *)other);
+	case FIELD_SECONDS:
+	case FIELD_CPUS:
+	case FIELD_SIZE:
+	case FIELD_COUNT:
+		return *(const int64_t *)one == *(const int64_t *)other;
+	case FIELD_CHOICE:
+		return *(const int *)one == *(const int *)other;
+	case FIELD_STRINGS:
+	case FIELD_NAMES:
+		return are_same_strings(one, other);
+	case FIELD_PAIRS: /* each is a path that may lead elsewhere by now */
+		return ((const struct pairs *)one)->count == 0 &&
+		       ((const struct pairs *)other)->count == 0;
+	case FIELD_NONE:
+	case FIELD_TYPE_COUNT:
+		break;
+	}
+	return true;
+}
+
+bool policy_is_same(const struct policy *one, const struct policy *other)
+{
+	if (one->form != other->form || one->has_full_proc != other->has_full_proc ||
+		!is_same_text(one->runtime, other->runtime) ||
+		!is_same_text(one->interpreter, other->interpreter) ||
+		!are_same_strings(&one->standing, &other->standing))
+		return false;
+	for (size_t i = 0; i < spec_field_count; i++) {
+		const struct field *field = &spec_fields[i];
+		if (!field->is_job && !is_same_field(field, field_slot(&one->spec, field),
+					      field_slot(&other->spec, field)))
+			return false;
+	}
+	return true;
+}
+
 /* ---- in ---------------------------------------------------------------------------------------
  */
 

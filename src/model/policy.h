@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "model/spec.h"
 
 /* How far a cell goes ahead of its job. */
@@ -35,3 +37,17 @@ void policy_done(struct policy *policy);
  * UTF-8 or leads nowhere from here. */
 char *policy_to_json(const struct policy *policy);
 int policy_from_json(struct policy *policy, const char *text, size_t len, struct err *err);
+
+/* Which directories its paths lead to: they are part of the text. */
+struct policy_places {
+	struct place {
+		dev_t device;
+		ino_t inode;
+	} runtime, root; /* of none, or of the host's root: zeros */
+};
+
+void policy_find_places(const struct policy *policy, struct policy_places *ret_places);
+
+/* Whether the texts of two policies that lead to the same places are the same, found out without
+ * writing them. False as well where only the texts would tell. */
+bool policy_is_same(const struct policy *one, const struct policy *other);

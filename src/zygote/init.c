@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/parts.h"
+
+enum { LINGER_MS = 1000 };
 
 static int64_t time_us(struct timeval time)
 {
@@ -94,6 +97,17 @@ static void reap(pid_t payload, struct raising *raising)
 	}
 }
 
+/* To take a cell down keeps all processors busy, just when its client writes the result. The lender
+ * ends a cell that is given back; if nobody is left to, both have hung up. One whose payload ended
+ * at its gate is of no use to anybody. */
+static void linger(const struct raising *raising)
+{
+	const struct cell_page *page = raising->page;
+	struct pollfd end = { .fd = raising->status_fd, .events = POLLRDHUP };
+	if (page->plan.is_lent && __atomic_load_n(&page->report.started_us, __ATOMIC_RELAXED) != 0)
+		(void)poll(&end, 1, LINGER_MS);
+}
+
 /* Only what init needs stays open; the lock keeps the cell's slot taken as long as init lives. */
 static void close_others(const struct raising *raising)
 {
@@ -149,6 +163,7 @@ _Noreturn void init_run(struct raising *raising)
 	if (jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
 	reap(payload, raising);
+	linger(raising);
 	/* not _exit(): a sanitizer's does more than init's filter lets it */
 	(void)syscall(SYS_exit_group, 0);
 	__builtin_unreachable();

@@ -43,56 +43,104 @@ static void stay_awake(int gate_fd)
 		;
 }
 
-static ssize_t hear(int gate_fd, struct gate_message *message, struct delivery *delivery)
+/* Whether the descriptors that came are as many as a program has. */
+static bool is_set(const struct delivery *delivery)
 {
-	delivery->count = GATE_FD_COUNT;
-	return io_recv(gate_fd, message, sizeof(*message), delivery->fds, &delivery->count);
+	return delivery->count == GATE_FD_CHANNEL || delivery->count == GATE_FD_COUNT;
+}
+
+static bool makes_sense(enum gate_kind kind, const struct delivery *delivery)
+{
+	bool has_job = delivery->job || delivery->job_fd >= 0;
+	switch (kind) {
+	case GATE_GO:
+		return has_job && (delivery->count == 0 || is_set(delivery));
+	case GATE_HAND:
+		return !has_job && is_set(delivery);
+	case GATE_WARM:
+	case GATE_ROUSE:
+		return !has_job && delivery->count == 0;
+	default:
+		return false;
+	}
+}
+
+/* A kind, or less. What makes no sense is the end: whatever came with it goes with us. */
+static int hear(int gate_fd, struct delivery *delivery)
+{
+	struct gate_word word; /* its job is not cleared first */
+	int fds[GATE_FD_COUNT + 1];
+	size_t count = COUNT_OF(fds);
+	ssize_t n = io_recv(gate_fd, &word, sizeof(word), fds, &count);
+	*delivery = (struct delivery){ .job_fd = -1 };
+	if (n < (ssize_t)sizeof(word.message))
+		return -1;
+	delivery->cpu = word.message.cpu;
+	delivery->job_size = (size_t)n - sizeof(word.message);
+	if (delivery->job_size > 0) {
+		delivery->job = xcalloc(1, delivery->job_size);
+		memcpy(delivery->job, word.job, delivery->job_size);
+	} else if (word.message.kind == GATE_GO && count > 0) {
+		delivery->job_fd = fds[--count];
+	}
+	if (count > GATE_FD_COUNT)
+		return -1;
+	memcpy(delivery->fds, fds, count * sizeof(fds[0]));
+	delivery->count = count;
+	return makes_sense(word.message.kind, delivery) ? (int)word.message.kind : -1;
 }
 
 int payload_await_word(const struct raising *raising, struct delivery *delivery)
 {
-	struct gate_message message = { .kind = GATE_NONE };
 	int gate_fd = raising->fds[CELL_FD_GATE];
-	ssize_t n = hear(gate_fd, &message, delivery);
-	while (n == sizeof(message) && message.kind == GATE_ROUSE && delivery->count == 0) {
+	int kind = hear(gate_fd, delivery);
+	while (kind == GATE_ROUSE) {
 		stay_awake(gate_fd);
-		n = hear(gate_fd, &message, delivery);
+		kind = hear(gate_fd, delivery);
 	}
-	bool is_warm = message.kind == GATE_WARM && delivery->count == 0;
-	if (n != sizeof(message) || (message.kind != GATE_GO && !is_warm))
-		return -1;
-	return is_warm ? 1 : 0;
+	return kind;
 }
 
-static int read_job(int fd, struct job *job)
+/* What is in a file is read, not mapped: it lasts as long as we do. */
+static int open_job(struct delivery *delivery)
 {
 	struct stat st;
-	if (fstat(fd, &st) < 0)
+	if (delivery->job)
+		return 0;
+	if (fstat(delivery->job_fd, &st) < 0)
 		return -errno;
 	if (st.st_size > LIMIT_JOB_BYTES)
 		return -EBADMSG;
-	/* read, not mapped: for what is so short a mapping takes longer. It lasts as long as we do.
-	 */
-	size_t size = (size_t)st.st_size;
-	auto_free char *data = xcalloc(1, size + 1);
-	if (pread(fd, data, size, 0) != (ssize_t)size)
-		return -EBADMSG;
-	int r = job_read(data, size, job);
-	if (r == 0)
-		(void)take_ptr(&data);
-	return r;
+	delivery->job_size = (size_t)st.st_size;
+	delivery->job = xcalloc(1, delivery->job_size + 1);
+	ssize_t n = pread(delivery->job_fd, delivery->job, delivery->job_size, 0);
+	return n == (ssize_t)delivery->job_size ? 0 : -EBADMSG;
 }
 
-/* Puts the program's descriptors where it expects them; the first that is not its own is
- * *ret_end. All of them are above 3: the zygote keeps those taken. */
-static int place_fds(const struct delivery *delivery, unsigned *ret_end)
+/* Puts the program's descriptors where it expects them. All that come are above 3: the zygote keeps
+ * those taken. */
+static int place(struct raising *raising, const struct delivery *delivery)
 {
-	unsigned count = (unsigned)delivery->count - GATE_FD_STDIN;
-	for (unsigned i = 0; i < count; i++)
-		if (dup2(delivery->fds[GATE_FD_STDIN + i], (int)i) < 0)
+	for (size_t i = 0; i < delivery->count; i++)
+		if (dup2(delivery->fds[i], (int)i) < 0)
 			return -errno;
-	*ret_end = count;
+	cpus_place(0, raising->processors); /* who made us may be kept to one: keeper/apart.h */
+	/* everything else goes when the program starts; the gate must last until then */
+	if (close_range((unsigned)delivery->count, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	raising->has_fds = true;
 	return 0;
+}
+
+/* Nobody waits yet. Who will, will be at work when we are roused, and the kernel would let us wait
+ * for that on the same processor though another one is idle. */
+int payload_settle(struct raising *raising, const struct delivery *delivery)
+{
+	raising->is_home = chdir(HOME_DIR) == 0;
+	free(xcalloc(1, JOB_SHORT)); /* who writes there first waits for a page */
+	int r = place(raising, delivery);
+	cpus_leave(delivery->cpu);
+	return r;
 }
 
 static const char *find_variable(char *const *env, const char *name)
@@ -128,22 +176,16 @@ static int execute(const struct job *job)
 }
 
 /* Everything between the gate and the program itself: from here on the descriptors are its own. */
-int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job)
+int payload_take_job(struct raising *raising, struct delivery *delivery, struct job *job)
 {
-	if (delivery->count <= GATE_FD_STDERR)
-		return -EBADMSG;
-	int r = read_job(delivery->fds[GATE_FD_JOB], job);
-	if (r < 0 || !job->cwd)
-		return r < 0 ? r : -EBADMSG;
-	if (chdir(job->cwd) < 0)
-		return -errno;
-	unsigned end = 0;
-	r = place_fds(delivery, &end);
+	int r = delivery->count > 0 ? place(raising, delivery) : 0;
+	if (r == 0)
+		r = raising->has_fds ? open_job(delivery) : -EBADMSG;
+	if (r == 0)
+		r = job_read(delivery->job, delivery->job_size, job);
 	if (r < 0)
 		return r;
-	cpus_place(0, raising->processors); /* who made us may be kept to one: keeper/apart.h */
-	/* everything else goes when the program starts; the gate must last until then */
-	if (close_range(end, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (!(raising->is_home && strcmp(job->cwd, HOME_DIR) == 0) && chdir(job->cwd) < 0)
 		return -errno;
 	if (raising->page) /* else who calls us has another way to tell */
 		raising->page->report.started_us = clock_us();
@@ -163,13 +205,21 @@ int payload_confine(struct raising *raising)
 	return come_to_gate(raising);
 }
 
+static int await_job(struct raising *raising, struct delivery *delivery)
+{
+	int kind = payload_await_word(raising, delivery);
+	while (kind == GATE_HAND && payload_settle(raising, delivery) == 0)
+		kind = payload_await_word(raising, delivery);
+	return kind == GATE_GO ? 0 : -1;
+}
+
 _Noreturn void payload_run(struct raising *raising)
 {
 	struct delivery delivery;
 	struct job job = { 0 };
 	int gate_fd = raising->fds[CELL_FD_GATE];
 	bool is_probe = raising->page->plan.is_probe;
-	if (payload_confine(raising) < 0 || payload_await_word(raising, &delivery) != 0)
+	if (payload_confine(raising) < 0 || await_job(raising, &delivery) < 0)
 		_exit(1);
 	if (is_probe)
 		_exit(0);

@@ -43,15 +43,25 @@ void *zygote_map_page(int fd, size_t size);
 int zygote_raise_template(
 	struct template_page *template, enum template_origin origin, struct err *err);
 
-/* What comes through the gate with the word. */
+/* What came through the gate. */
 struct delivery {
 	int fds[GATE_FD_COUNT];
 	size_t count;
+	char *job; /* owned; NULL: it is in a file */
+	size_t job_size;
+	int job_fd;
+	int cpu; /* of who handed it over */
 };
 
-/* The parts of payload_run(), for one that executes nothing: raises the walls and says at the gate
- * that they stand; waits there for the word (1: it is only said that it will come soon); takes the
- * job, whose strings live as long as the process. 0, or less. */
+/* The parts of payload_run(), for one that executes nothing. Raises the walls and says at the gate
+ * that they stand. */
 int payload_confine(struct raising *raising);
+
+/* Waits there for what is said: GATE_WARM, GATE_HAND or GATE_GO; or less. */
 int payload_await_word(const struct raising *raising, struct delivery *delivery);
-int payload_take_job(struct raising *raising, const struct delivery *delivery, struct job *job);
+
+/* Takes what came ahead of the job: the program's descriptors go where it expects them. */
+int payload_settle(struct raising *raising, const struct delivery *delivery);
+
+/* Takes the job, whose strings live as long as the process, and what came with it. */
+int payload_take_job(struct raising *raising, struct delivery *delivery, struct job *job);

@@ -22,7 +22,7 @@ static void check(char *data, size_t size)
 	auto_buf struct buf again;
 	buf_init(&again, size);
 	if (job_read(data, size, &job) < 0) {
-		MUST(!job.cwd && !job.argv && !job.env);
+		MUST(!job.cwd && !job.argv && !job.env && !job.code);
 		return;
 	}
 	struct strings argv = { job.argv, check_list(job.argv, data, size) };
@@ -30,6 +30,10 @@ static void check(char *data, size_t size)
 	MUST(argv.count > 0 && argv.count <= LIMIT_ARGS + LIMIT_NAMES);
 	MUST(env.count <= LIMIT_ENV + LIMIT_NAMES);
 	MUST(job_write(&again, job.cwd, &argv, &env) == 0);
+	if (job.code) {
+		MUST(job.code > data && job.code + job.code_len == data + size - 1);
+		MUST(job_add_code(&again, job.code, job.code_len) == 0);
+	}
 	MUST(again.len == size && memcmp(again.data, data, size) == 0);
 	job_done(&job);
 }

@@ -42,6 +42,28 @@ TEST(a_child_sent_away_is_elsewhere_and_gets_all_back)
 	end_child(pid);
 }
 
+TEST(who_leaves_a_processor_may_come_back)
+{
+	cpu_set_t all, one, now;
+	ASSERT(sched_getaffinity(0, sizeof(all), &all) == 0);
+	for (int i = 0; i < 50; i++) {
+		int here = sched_getcpu();
+		CPU_ZERO(&one);
+		CPU_SET(here, &one);
+		ASSERT(sched_setaffinity(0, sizeof(one), &one) == 0);
+		cpus_leave(here); /* it may use no other */
+		ASSERT_EQ(sched_getcpu(), here);
+		ASSERT(sched_setaffinity(0, sizeof(all), &all) == 0);
+		here = sched_getcpu();
+		cpus_leave(here);
+		ASSERT(CPU_COUNT(&all) == 1 || sched_getcpu() != here);
+		ASSERT(sched_getaffinity(0, sizeof(now), &now) == 0);
+		ASSERT(CPU_EQUAL(&now, &all));
+	}
+	cpus_leave(-1);
+	cpus_leave(CPU_SETSIZE + 1);
+}
+
 TEST(a_child_on_the_only_processor_stays)
 {
 	cpu_set_t all, one, cpus, now;

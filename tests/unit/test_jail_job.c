@@ -83,6 +83,58 @@ TEST(a_job_comes_back_as_it_was)
 	job_done(&job);
 }
 
+TEST(a_job_may_have_its_code)
+{
+	static const char code[] = "a\0b";
+	auto_buf struct buf buf;
+	struct job job;
+	for (size_t len = 0; len < sizeof(code); len++) {
+		write_good(&buf, COUNT_OF(vars));
+		ASSERT_EQ(job_add_code(&buf, code, len), 0);
+		char *edge = at_the_edge(buf.data, buf.len);
+		ASSERT_EQ(job_read(edge, buf.len, &job), 0);
+		ASSERT(job.code);
+		ASSERT_EQ(job.code_len, len);
+		ASSERT_EQ(memcmp(job.code, code, len), 0);
+		ASSERT_STR(job.env[COUNT_OF(vars) - 1], vars[COUNT_OF(vars) - 1]);
+		ASSERT(!job.env[COUNT_OF(vars)]);
+		drop(edge, buf.len);
+		job_done(&job);
+		ASSERT(!job.code);
+		buf_done(&buf);
+	}
+	write_good(&buf, 0);
+	ASSERT_EQ(job_read(buf.data, buf.len, &job), 0);
+	ASSERT(!job.code && job.code_len == 0);
+	job_done(&job);
+	size_t whole = buf.len;
+	buf.cap = whole + 3;
+	ASSERT_EQ(job_add_code(&buf, code, 3), -ENOSPC);
+	ASSERT_EQ(buf.len, whole);
+	ASSERT_EQ(job_add_code(&buf, code, 2), 0);
+}
+
+TEST(a_job_whose_code_is_not_where_it_says_is_refused)
+{
+	auto_buf struct buf buf;
+	write_good(&buf, COUNT_OF(vars));
+	size_t strings = buf.len - sizeof(struct job_header);
+	ASSERT_EQ(job_add_code(&buf, "pass", 4), 0);
+	ASSERT_EQ(read_at_the_edge(buf.data, buf.len), 0);
+	for (uint32_t size = 0; size < strings + 10; size++) {
+		header_of(&buf)->code_size = size;
+		ASSERT_EQ(read_at_the_edge(buf.data, buf.len), size == 5 ? 0 : -EBADMSG);
+	}
+	header_of(&buf)->code_size = UINT32_MAX;
+	ASSERT_EQ(read_at_the_edge(buf.data, buf.len), -EBADMSG);
+	header_of(&buf)->code_size = 5;
+	buf.data[buf.len - 6] = 'x'; /* the end of the last string */
+	ASSERT_EQ(read_at_the_edge(buf.data, buf.len), -EBADMSG);
+	buf.data[buf.len - 6] = '\0';
+	buf.data[buf.len - 1] = 'x'; /* that of the code */
+	ASSERT_EQ(read_at_the_edge(buf.data, buf.len), -EBADMSG);
+}
+
 TEST(a_job_may_have_no_environment)
 {
 	auto_buf struct buf buf;

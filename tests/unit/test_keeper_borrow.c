@@ -507,7 +507,9 @@ TEST(a_cell_that_came_ahead_is_made_ready_and_used_once)
 	ASSERT_EQ(ahead_fd(&ahead), ahead.keeper->loan_fd);
 	const struct cell *cell = ahead.keeper->parked;
 	ASSERT(cell->out_fds[STREAM_OUT] >= 0 && cell->out_fds[STREAM_ERR] >= 0);
+	/* this gate takes nothing, so it goes there with the job */
 	ASSERT(cell->delivery[GATE_FD_STDIN] >= 0 && cell->channel_fd < 0);
+	ASSERT_EQ(cell->handed_count, 0);
 	ahead_collect(&ahead); /* nothing was said */
 	ahead_ask(&ahead);     /* one is enough */
 	ASSERT(ahead.keeper);
@@ -535,6 +537,28 @@ TEST(a_cell_that_came_ahead_is_not_used_for_another_policy)
 	ASSERT(!ahead.keeper);
 	keeper_close(keeper);
 	ahead_done(&ahead);
+	end_ahead_lender(pid);
+}
+
+TEST(a_cell_that_came_ahead_is_not_used_when_a_path_leads_elsewhere_by_now)
+{
+	char place[] = "/tmp/hotcell-test-XXXXXX";
+	struct keeper *keeper = NULL;
+	pid_t pid = start_ahead_lender(grant_page);
+	ASSERT(mkdtemp(place));
+	auto_free char *other = xasprintf("%s.old", place);
+	policy.runtime = xstrdup(place);
+	for (int i = 0; i < 2; i++) {
+		hold_one();
+		ASSERT(ahead.keeper && ahead.has_places);
+		if (i == 1)
+			ASSERT_EQ(rename(place, other) | mkdir(place, 0700), 0);
+		borrow_with_ahead(&keeper);
+		ASSERT_EQ(page->hold, i == 0 ? HOLD_TAKEN : HOLD_AHEAD);
+		keeper_close(keeper);
+		ahead_done(&ahead);
+	}
+	ASSERT_EQ(rmdir(place) | rmdir(other), 0);
 	end_ahead_lender(pid);
 }
 

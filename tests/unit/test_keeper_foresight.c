@@ -17,14 +17,12 @@ static char root[] = "/tmp/hotcell-test-XXXXXX";
 static struct workspace workspace;
 static struct ahead ahead = AHEAD_NONE;
 static struct foreseen foreseen;
-static struct buf job;
 static struct err err;
 
 static void clean_up(void)
 {
 	foreseen_done(&foreseen);
 	foresight_done(&ahead);
-	buf_done(&job);
 	own_close(&workspace.fd);
 	scratch_remove(root);
 }
@@ -40,8 +38,6 @@ static void set_up(void)
 		.gid = getegid() };
 	ASSERT(workspace.fd >= 0);
 	foreseen_init(&foreseen);
-	buf_init(&job, 64);
-	ASSERT_EQ(buf_append(&job, "main.py", 8), 0);
 }
 
 /* What a compiler made, as the cache has it. */
@@ -66,45 +62,10 @@ TEST(a_client_that_ran_nothing_foresees_nothing)
 {
 	int fd = 0;
 	set_up();
-	foresee_job(&ahead, &foreseen);
 	foresee_program(&ahead, &workspace, &foreseen);
-	ASSERT_EQ(foreseen_take_job(&foreseen, &job), -1);
 	ASSERT_OK(foreseen_take_program(&foreseen, &workspace, "main.py", &fd, &err));
 	ASSERT_EQ(fd, -1);
 	ASSERT(!is_there("cell/home/main.py"));
-}
-
-TEST(a_job_that_was_foreseen_is_sealed_and_given_once)
-{
-	char text[64];
-	set_up();
-	foresight_keep_job(&ahead, &job);
-	foresee_job(&ahead, &foreseen);
-	auto_fd int fd = foreseen_take_job(&foreseen, &job);
-	ASSERT(fd >= 0);
-	ASSERT_EQ(pread(fd, text, sizeof(text), 0), 8);
-	ASSERT_STR(text, "main.py");
-	ASSERT_EQ(pwrite(fd, "x", 1, 0), -1);
-	ASSERT_EQ(foreseen_take_job(&foreseen, &job), -1);
-}
-
-TEST(another_job_is_not_taken_for_the_one_that_was_foreseen)
-{
-	set_up();
-	foresight_keep_job(&ahead, &job);
-	foresee_job(&ahead, &foreseen);
-	job.data[0] = 'n';
-	ASSERT_EQ(foreseen_take_job(&foreseen, &job), -1);
-	ASSERT_EQ(buf_append(&job, "", 1), 0);
-	job.data[0] = 'm';
-	ASSERT_EQ(foreseen_take_job(&foreseen, &job), -1);
-	foresight_keep_job(&ahead, &job); /* the next time it is this one */
-	struct foreseen next;
-	foreseen_init(&next);
-	foresee_job(&ahead, &next);
-	auto_fd int fd = foreseen_take_job(&next, &job);
-	ASSERT(fd >= 0);
-	foreseen_done(&next);
 }
 
 TEST(the_file_of_a_program_that_was_foreseen_is_the_cells_and_waits_for_its_code)

@@ -6,12 +6,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/place.h"
+#include "keeper/foresight.h"
 #include "keeper/pool.h"
 #include "keeper/terms.h"
 
@@ -21,6 +25,7 @@ static struct err err;
 static struct policy policy;
 static struct pool *pool;
 static int fds_before;
+static bool has_channel; /* the next runs */
 
 static int count_fds(void)
 {
@@ -123,6 +128,13 @@ static struct keeper *lend_cell(struct cell *cell)
 	return borrowed;
 }
 
+static struct heard hear(void *context, const char *data, size_t len, struct buf *pending)
+{
+	(void)context;
+	(void)pending;
+	return (struct heard){ .is_done = memmem(data, len, "done", 4) != NULL };
+}
+
 /* What `sh -c CODE` writes in the cell, or a guest that runs CODE; owned by the caller. */
 static int run_in(struct keeper *borrowed, const char *code, char **ret_text)
 {
@@ -142,6 +154,7 @@ static int run_in(struct keeper *borrowed, const char *code, char **ret_text)
 		.code_len = strlen(code),
 		.form = policy.form,
 		.outlet = { .fds = { -1, -1 } },
+		.ear = { .hear = has_channel ? hear : NULL },
 		.interrupt_fd = -1,
 	};
 	result_init(&result);
@@ -446,6 +459,193 @@ TEST(a_guest_that_is_forked_on_demand_is_warm)
 	tear_down();
 }
 
+/* ---- handed over ahead ------------------------------------------------------------------------
+ */
+
+/* A cell as a client has it that stays, with what its last run had. */
+static struct keeper *hold_cell(struct cell *cell)
+{
+	struct ahead ahead = AHEAD_NONE;
+	struct keeper *borrowed = lend_cell(cell);
+	bool is_guest = policy.form == FORM_GUEST;
+	foresight_keep_program(&ahead, is_guest ? "main.py" : NULL);
+	cell_foresee(borrowed->parked, &ahead);
+	foresight_done(&ahead);
+	ASSERT_EQ(borrowed->parked->handed_count, is_guest ? GATE_FD_COUNT : GATE_FD_CHANNEL);
+	for (size_t i = 0; i < GATE_FD_COUNT; i++)
+		ASSERT_EQ(borrowed->parked->delivery[i], -1);
+	return borrowed;
+}
+
+/* The same is to be seen in a cell that was held and in one that was not. */
+static void check_held(const char *code, const char *want)
+{
+	for (int i = 0; i < 2; i++) {
+		auto_free char *text = NULL;
+		struct cell *cell = take(policy.form == FORM_GUEST);
+		struct keeper *borrowed = i == 0 ? hold_cell(cell) : lend_cell(cell);
+		ASSERT_OK(run_in(borrowed, code, &text));
+		ASSERT_STR(text, want);
+		keeper_close(borrowed);
+		bury(cell);
+	}
+}
+
+static int give_input(const char *text)
+{
+	int fd = memfd_create("input", MFD_CLOEXEC);
+	ASSERT_EQ(io_write(fd, text, strlen(text)), 0);
+	policy.spec.stdin_path = xasprintf("/proc/self/fd/%d", fd);
+	return fd;
+}
+
+/* What lists them is one of them: 3. */
+#define LIST_FDS "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))), os.getcwd())"
+
+TEST(a_guest_has_what_it_was_handed_and_nothing_else)
+{
+	set_up_guests();
+	await_host();
+	has_channel = true;
+	check_held(LIST_FDS, "ok:[0, 1, 2, 3, 1023] /home/user\n");
+	check_held("import os, sys; print(os.listdir(), open(__file__).read()[:9], "
+		   "[sys.stdin.read()])",
+		"ok:['main.py'] import os ['']\n");
+	tear_down();
+}
+
+TEST(a_guest_that_was_handed_other_descriptors_gets_the_right_ones)
+{
+	set_up_guests();
+	await_host();
+	check_held(LIST_FDS, "ok:[0, 1, 2, 3] /home/user\n"); /* without a channel */
+	has_channel = true;
+	int fd = give_input("words");
+	check_held("print(input()); " LIST_FDS, "ok:words\n[0, 1, 2, 3, 1023] /home/user\n");
+	own_close(&fd);
+	tear_down();
+}
+
+TEST(a_job_may_be_long_whatever_was_handed_ahead)
+{
+	enum { MUCH = 2 * JOB_SHORT };
+	char text[MUCH + 64];
+	set_up_guests();
+	await_host();
+	has_channel = true;
+	memset(text, '#', MUCH);
+	(void)snprintf(text + MUCH, sizeof(text) - MUCH, "\nprint(len(open(__file__).read()))");
+	check_held(text, "ok:6178\n");
+	memcpy(text, "LONG=", 5);
+	text[MUCH] = '\0';
+	strings_add(&policy.spec.env, text);
+	check_held("import os; print(len(os.environ['LONG']))", "ok:6139\n");
+	tear_down();
+}
+
+TEST(a_program_has_what_it_was_handed_or_what_it_needs)
+{
+	static const char list[] = "echo $(ls /proc/self/fd) $PWD; cat";
+	set_up(MOST);
+	check_held(list, "ok:0 1 2 3 /home/user\n");
+	int fd = give_input("words");
+	check_held(list, "ok:0 1 2 3 /home/user\nwords");
+	own_close(&fd);
+	free(take_ptr(&policy.spec.stdin_path));
+	has_channel = true;
+	check_held("[ -S /proc/self/fd/3 ] && echo $(ls /proc/self/fd)", "ok:0 1 2 3 4\n");
+	tear_down();
+}
+
+static void need_two_processors(void)
+{
+	if (apart_processors() == 0)
+		SKIP("not two processors here");
+}
+
+/* Of a cell whose group has only init and it; where that was last. */
+static pid_t payload_of(const struct cell *cell)
+{
+	auto_fd int fd = cgroup_open_procs(&cell->group);
+	char text[256] = "";
+	ASSERT(fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) > 0);
+	char *line = strrchr(text, '\n');
+	ASSERT(line);
+	*line = '\0';
+	line = strrchr(text, '\n');
+	ASSERT(line);
+	return (pid_t)strtol(line + 1, NULL, 10);
+}
+
+static int last_processor(pid_t process)
+{
+	enum { FIELDS_AFTER_NAME = 37 }; /* proc(5): the 39th */
+	char path[64];
+	char text[1024];
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)process);
+	if (io_read_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return -1;
+	const char *at = strrchr(text, ')');
+	for (int i = 0; i < FIELDS_AFTER_NAME && at; i++)
+		at = strchr(at + 1, ' ');
+	return at ? (int)strtol(at + 1, NULL, 10) : -1;
+}
+
+TEST(a_cell_that_is_lent_waits_for_its_end_unless_nobody_is_left)
+{
+	set_up(MOST);
+	for (int i = 0; i < 2; i++) {
+		auto_free char *text = NULL;
+		struct cell *cell = take(false);
+		struct keeper *borrowed = lend_cell(cell);
+		ASSERT_OK(run_in(borrowed, "sleep 60 & echo 1", &text));
+		ASSERT_STR(text, "ok:1\n");
+		ASSERT(is_dead(cell->pidfd, DEATH_MS)); /* somebody was left in it */
+		keeper_close(borrowed);
+		bury(cell);
+		cell = take(false);
+		borrowed = lend_cell(cell);
+		free(text);
+		ASSERT_OK(run_in(borrowed, "echo 2", &text));
+		ASSERT_STR(text, "ok:2\n");
+		keeper_close(borrowed);
+		ASSERT(!is_dead(cell->pidfd, 100));
+		if (i == 0)
+			own_close(&cell->status_fd);
+		ASSERT(i == 1 || is_dead(cell->pidfd, 500));
+		bury(cell);
+	}
+	tear_down();
+}
+
+TEST(who_was_handed_something_is_elsewhere_than_who_did)
+{
+	need_two_processors();
+	set_up(MOST);
+	for (int i = 0; i < 20; i++) {
+		auto_free char *text = NULL;
+		cpu_set_t one, all;
+		struct cell *cell = take(false);
+		struct keeper *borrowed = lend_cell(cell);
+		ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+		CPU_ZERO(&one);
+		CPU_SET(sched_getcpu(), &one);
+		ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+		int here = sched_getcpu();
+		const struct ahead nothing = AHEAD_NONE;
+		cell_foresee(borrowed->parked, &nothing);
+		(void)poll(NULL, 0, 20);
+		int there = last_processor(payload_of(cell));
+		ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+		ASSERT(there >= 0 && there != here);
+		ASSERT_OK(run_in(borrowed, "nproc", &text));
+		ASSERT_STR(text, "ok:2\n");
+		keeper_close(borrowed);
+		bury(cell);
+	}
+	tear_down();
+}
+
 /* ---- apart ------------------------------------------------------------------------------------
  */
 
@@ -463,12 +663,6 @@ static bool do_share_a_processor(pid_t one, pid_t other)
 	ASSERT_EQ(sched_getaffinity(other, sizeof(sets[1]), &sets[1]), 0);
 	CPU_AND(&sets[0], &sets[0], &sets[1]);
 	return CPU_COUNT(&sets[0]) > 0;
-}
-
-static void need_two_processors(void)
-{
-	if (apart_processors() == 0)
-		SKIP("not two processors here");
 }
 
 TEST(interpreter_and_zygote_work_apart_while_many_cells_are_wanted)

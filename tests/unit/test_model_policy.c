@@ -160,6 +160,84 @@ TEST(policies_differ_when_a_field_that_is_not_the_jobs_does)
 	}
 }
 
+TEST(policies_are_the_same_only_where_their_texts_are)
+{
+	set_up();
+	for (size_t i = 0; i < spec_field_count; i++) {
+		for (size_t n = 0; n < 64; n++) {
+			const struct field *field = &spec_fields[i];
+			struct policy one, other;
+			policy_init(&one);
+			policy_init(&other);
+			bool has_both = set_nth(&one.spec, field, n / 8) &&
+					set_nth(&other.spec, field, n % 8);
+			auto_free char *text = has_both ? policy_to_json(&one) : NULL;
+			auto_free char *other_text = has_both ? policy_to_json(&other) : NULL;
+			if (has_both && policy_is_same(&one, &other) &&
+				strcmp(text, other_text) != 0)
+				FAIL("two values of '%s' are one: %s", field->name, text);
+			if (has_both && n / 8 == n % 8 && field->type != FIELD_PAIRS)
+				ASSERT(policy_is_same(&one, &other));
+			policy_done(&one);
+			policy_done(&other);
+		}
+	}
+}
+
+TEST(a_policy_is_the_same_as_what_is_read_from_its_text)
+{
+	struct policy written, policy;
+	set_up();
+	for (int i = 0; i < 7; i++) {
+		policy_init(&written);
+		written.form = FORM_GUEST;
+		strings_add(&written.standing, "/usr/bin/python3");
+		written.runtime = xasprintf("%s/one", root);
+		ASSERT_OK(spec_set(&written.spec, spec_field("rootfs"), root, &err));
+		auto_free char *text = write_and_check(&written);
+		policy_init(&policy);
+		ASSERT_OK(policy_from_json(&policy, text, strlen(text), &err));
+		ASSERT(policy_is_same(&written, &policy));
+		if (i == 1)
+			written.form = FORM_GATE;
+		else if (i == 2)
+			strings_add(&written.standing, "x");
+		else if (i == 3)
+			written.runtime[strlen(written.runtime) - 1] = 'E';
+		else if (i == 4)
+			written.has_full_proc = true;
+		else if (i == 5)
+			written.interpreter = xstrdup("/usr/bin/python3");
+		else if (i == 6)
+			pairs_add(&written.spec.ro, "two", "/mnt/two");
+		ASSERT_EQ(policy_is_same(&written, &policy), i == 0);
+		policy_done(&written);
+		policy_done(&policy);
+	}
+}
+
+TEST(places_are_where_the_paths_lead_now)
+{
+	struct policy policy;
+	struct policy_places before, after;
+	const struct policy_places none = { 0 };
+	set_up();
+	policy_init(&policy);
+	policy_find_places(&policy, &before);
+	ASSERT_EQ(memcmp(&before, &none, sizeof(none)), 0);
+	policy.runtime = xasprintf("%s/one", root);
+	policy_find_places(&policy, &before);
+	policy_find_places(&policy, &after);
+	ASSERT_EQ(memcmp(&before, &after, sizeof(after)), 0);
+	ASSERT_EQ(rename("one", "old") | rename("two", "one"), 0);
+	policy_find_places(&policy, &after);
+	ASSERT(before.runtime.inode != after.runtime.inode);
+	ASSERT_OK(spec_set(&policy.spec, spec_field("rootfs"), "old", &err));
+	policy_find_places(&policy, &after);
+	ASSERT_EQ(after.root.inode, before.runtime.inode);
+	policy_done(&policy);
+}
+
 TEST(a_jobs_fields_leave_the_policy_as_it_is)
 {
 	struct policy policy;
