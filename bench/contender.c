@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One way of running a program. Only the run itself is timed, nothing of our own preparations. */
 #include <errno.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 enum {
 	WARM_UP_MS = 10000, /* an interpreter with large modules takes its time */
 	WARM_UP_PAUSE_NS = 20000000,
+	HOLD_MS = 1000,
 	STANDING = 2, /* cells that should always stand ready for a contender */
 };
 
@@ -211,6 +213,15 @@ static int fill_spec(
 	return spec_set(spec, spec_field("rootfs"), first, err);
 }
 
+/* As a client does that has told its last result and waits for the next request. */
+static void hold_next(struct engine_memory *memory)
+{
+	engine_look_ahead(memory);
+	struct pollfd answer = { .fd = engine_ahead_fd(memory), .events = POLLIN | POLLRDHUP };
+	if (answer.fd >= 0 && poll(&answer, 1, HOLD_MS) == 1)
+		engine_hear_ahead(memory);
+}
+
 static int run_lent(struct bench *bench, struct contender *contender, struct sample *ret_sample,
 	struct err *err)
 {
@@ -224,9 +235,8 @@ static int run_lent(struct bench *bench, struct contender *contender, struct sam
 	struct result result;
 	struct spec spec;
 	if (contender->memory) {
-		engine_look_ahead(contender->memory);
+		hold_next(contender->memory);
 		TRY(lender_await_rest(contender->lender, err));
-		engine_hear_ahead(contender->memory);
 	}
 	int64_t began = clock_us();
 	spec_init(&spec);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/memory.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,8 @@ struct engine_memory {
 	struct remembered {
 		char *name; /* owned; as it was asked for, which may be another than its own */
 		struct language language;
-		struct stat file; /* as it was read */
+		int dir_fd;       /* owned; where its definition is */
+		struct stat file; /* that, as it was read */
 		int64_t read_us;
 		int64_t here_us; /* when its programs were last seen; 0: never */
 	} languages[LANGUAGES_MAX];
@@ -36,7 +38,9 @@ static void forget(struct remembered *one)
 {
 	language_done(&one->language);
 	free(one->name);
-	*one = (struct remembered){ 0 };
+	if (one->name)
+		own_close(&one->dir_fd);
+	*one = (struct remembered){ .dir_fd = -1 };
 }
 
 void engine_memory_free(struct engine_memory *memory)
@@ -95,17 +99,16 @@ static struct remembered *find_place(struct engine_memory *memory, const char *n
 	return memory->count < LANGUAGES_MAX ? &memory->languages[memory->count++] : oldest;
 }
 
-static bool look_at_file(const struct language *language, struct stat *ret_file)
+static bool look_at_file(const struct remembered *one, struct stat *ret_file)
 {
-	auto_free char *path = xasprintf("%s/language.json", language->dir ? language->dir : "");
-	return stat(path, ret_file) == 0;
+	return fstatat(one->dir_fd, "language.json", ret_file, 0) == 0;
 }
 
 /* Whether the definition is what it was. Another one that replaces it is seen a minute later. */
 static bool is_current(const struct remembered *one, int64_t now_us)
 {
 	struct stat file;
-	return now_us - one->read_us < FRESH_US && look_at_file(&one->language, &file) &&
+	return now_us - one->read_us < FRESH_US && look_at_file(one, &file) &&
 	       file.st_ino == one->file.st_ino && file.st_size == one->file.st_size &&
 	       file.st_mtim.tv_sec == one->file.st_mtim.tv_sec &&
 	       file.st_mtim.tv_nsec == one->file.st_mtim.tv_nsec;
@@ -122,7 +125,9 @@ int memory_language(struct engine_memory *memory, const char *name,
 		TRY(language_load_one(name, &one->language, err));
 		one->name = xstrdup(name);
 		one->read_us = now_us;
-		(void)look_at_file(&one->language, &one->file);
+		one->dir_fd = open(one->language.dir ? one->language.dir : "",
+			O_PATH | O_DIRECTORY | O_CLOEXEC);
+		(void)look_at_file(one, &one->file);
 	}
 	*ret_language = &one->language;
 	return 0;
