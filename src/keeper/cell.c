@@ -22,7 +22,10 @@
 #include "wire/json.h"
 
 /* A chunk of output, or one message of a runner, each in its longest writing. */
-enum { PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES };
+enum {
+	PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES,
+	RUN_MAX = 8 * LIMIT_JOB_BYTES, /* a byte may be written with six */
+};
 
 static const char *const base_env[] = {
 	"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -450,22 +453,38 @@ int cell_start_session(struct cell *cell, const struct strings *argv, const stru
 	return r;
 }
 
+static void put_list(struct buf *text, const char *key, const struct strings *list)
+{
+	(void)buf_append(text, key, strlen(key));
+	for (size_t i = 0; i < list->count; i++) {
+		(void)buf_append(text, i == 0 ? "[" : ",", 1);
+		(void)json_quote(text, list->items[i], strlen(list->items[i]));
+	}
+	(void)buf_append(text, list->count == 0 ? "[]" : "]", list->count == 0 ? 2 : 1);
+}
+
+/* The text is written as it comes: objects would take longer than the rest of the way. */
+static void write_run(const struct task *task, struct buf *text)
+{
+	static const char end[] = ",\"cwd\":\"" HOME_DIR "\"}";
+	struct strings env = { 0 };
+	fill_env(&task->spec->env, &env);
+	put_list(text, "{\"run\":{\"argv\":", task->own_argv);
+	put_list(text, ",\"env\":", &env);
+	(void)buf_append(text, end, sizeof(end) - 1);
+	if (task->policy)
+		(void)buf_printf(text, ",\"guard\":%s", task->policy);
+	(void)buf_append(text, "}", 1);
+	strings_done(&env);
+}
+
 int cell_send_job(struct cell *cell, struct err *err)
 {
-	auto_json struct json_object *message = json_object_new_object();
-	struct json_object *run = json_object_new_object();
-	struct strings env = { 0 };
-	fill_env(&cell->task->spec->env, &env);
-	json_put(run, "argv", strings_to_json(cell->task->own_argv));
-	json_put(run, "env", strings_to_json(&env));
-	json_put(run, "cwd", json_new_string(HOME_DIR));
-	json_put(message, "run", run);
-	if (cell->task->policy)
-		json_put(message, "guard", json_tokener_parse(cell->task->policy));
-	strings_done(&env);
-	auto_free char *text = json_print(message, false);
+	auto_buf struct buf text;
+	buf_init(&text, RUN_MAX);
+	write_run(cell->task, &text);
 	cell->started_us = clock_us();
-	int r = frame_write(cell->channel_fd, text, strlen(text));
+	int r = frame_write(cell->channel_fd, text.data, text.len);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return err_set(err, ERR_BROKEN, "the program that stood ready is gone");
 	return r < 0 ? err_sys(err, -r, "hand over the job") : 0;
