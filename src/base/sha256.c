@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/sha256.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#include <sys/platform/x86.h>
+#endif
 
 enum { ROUNDS = 64, LENGTH_SIZE = 8 };
 
@@ -36,7 +42,7 @@ static void spread(const unsigned char *block, uint32_t words[ROUNDS])
 	}
 }
 
-static void mix(uint32_t state[8], const unsigned char *block)
+static void mix_in_steps(uint32_t state[8], const unsigned char *block)
 {
 	uint32_t words[ROUNDS];
 	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
@@ -59,6 +65,67 @@ static void mix(uint32_t state[8], const unsigned char *block)
 	const uint32_t mixed[8] = { a, b, c, d, e, f, g, h };
 	for (int i = 0; i < 8; i++)
 		state[i] += mixed[i];
+}
+
+#ifdef __x86_64__
+/* Four rounds at a time, where the processor has instructions for it: a tenth of the time. They
+ * want the state as a, b, e, f and c, d, g, h, the highest first. */
+__attribute__((target("sha,ssse3,sse4.1"))) static void mix_at_once(
+	uint32_t state[8], const unsigned char *block)
+{
+	const __m128i turned = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+	const __m128i abef =
+		_mm_set_epi32((int)state[0], (int)state[1], (int)state[4], (int)state[5]);
+	const __m128i cdgh =
+		_mm_set_epi32((int)state[2], (int)state[3], (int)state[6], (int)state[7]);
+	__m128i one = abef;
+	__m128i other = cdgh;
+	__m128i words[4];
+	for (int i = 0; i < 4; i++)
+		words[i] = _mm_shuffle_epi8(
+			_mm_loadu_si128((const __m128i *)(const void *)(block + (size_t)16 * i)),
+			turned);
+	for (int i = 0; i < ROUNDS / 4; i++) {
+		__m128i *oldest = &words[i % 4];
+		const __m128i *second = &words[(i + 1) % 4];
+		const __m128i *third = &words[(i + 2) % 4];
+		const __m128i *newest = &words[(i + 3) % 4];
+		__m128i sum = _mm_add_epi32(*oldest,
+			_mm_loadu_si128(
+				(const __m128i *)(const void *)(constants + (size_t)4 * i)));
+		other = _mm_sha256rnds2_epu32(other, one, sum);
+		one = _mm_sha256rnds2_epu32(one, other, _mm_shuffle_epi32(sum, 0x0e));
+		__m128i part = _mm_add_epi32(_mm_sha256msg1_epu32(*oldest, *second),
+			_mm_alignr_epi8(*newest, *third, 4));
+		*oldest = _mm_sha256msg2_epu32(part, *newest);
+	}
+	one = _mm_add_epi32(one, abef);
+	other = _mm_add_epi32(other, cdgh);
+	const uint32_t mixed[8] = { (uint32_t)_mm_extract_epi32(one, 3),
+		(uint32_t)_mm_extract_epi32(one, 2), (uint32_t)_mm_extract_epi32(other, 3),
+		(uint32_t)_mm_extract_epi32(other, 2), (uint32_t)_mm_extract_epi32(one, 1),
+		(uint32_t)_mm_extract_epi32(one, 0), (uint32_t)_mm_extract_epi32(other, 1),
+		(uint32_t)_mm_extract_epi32(other, 0) };
+	memcpy(state, mixed, sizeof(mixed));
+}
+
+/* The C library has asked the processor when the program started; to ask again takes 5 µs in a
+ * virtual machine. */
+static bool is_fast(void)
+{
+	return CPU_FEATURE_ACTIVE(SHA) && CPU_FEATURE_ACTIVE(SSE4_1);
+}
+#endif
+
+static void mix(uint32_t state[8], const unsigned char *block)
+{
+#ifdef __x86_64__
+	if (is_fast()) {
+		mix_at_once(state, block);
+		return;
+	}
+#endif
+	mix_in_steps(state, block);
 }
 
 void sha256_init(struct sha256 *sha)
