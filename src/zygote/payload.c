@@ -183,8 +183,8 @@ int payload_take_job(struct raising *raising, struct delivery *delivery, struct 
 		r = raising->has_fds ? open_job(delivery) : -EBADMSG;
 	if (r == 0)
 		r = job_read(delivery->job, delivery->job_size, job);
-	if (r < 0)
-		return r;
+	if (r < 0 || !job->cwd)
+		return r < 0 ? r : -EBADMSG;
 	if (!(raising->is_home && strcmp(job->cwd, HOME_DIR) == 0) && chdir(job->cwd) < 0)
 		return -errno;
 	if (raising->page) /* else who calls us has another way to tell */
