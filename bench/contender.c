@@ -17,8 +17,8 @@
 enum {
 	WARM_UP_MS = 10000, /* an interpreter with large modules takes its time */
 	WARM_UP_PAUSE_NS = 20000000,
-	HOLD_MS = 1000,
-	STANDING = 2, /* cells that should always stand ready for a contender */
+	HOLD_MS = 1000, /* until then a cell that was asked for ahead is there, or there is none */
+	STANDING = 2,   /* cells that should always stand ready for a contender */
 };
 
 /* Where no daemon ever is: who has no lender must not find somebody else's. */

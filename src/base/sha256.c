@@ -68,7 +68,7 @@ static void mix_in_steps(uint32_t state[8], const unsigned char *block)
 }
 
 #ifdef __x86_64__
-/* Four rounds at a time, where the processor has instructions for it: a tenth of the time. They
+/* Four rounds at a time, where the processor has instructions for it: a quarter of the time. They
  * want the state as a, b, e, f and c, d, g, h, the highest first. */
 __attribute__((target("sha,ssse3,sse4.1"))) static void mix_at_once(
 	uint32_t state[8], const unsigned char *block)

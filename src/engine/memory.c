@@ -37,9 +37,9 @@ struct engine_memory *engine_memory_new(void)
 static void forget(struct remembered *one)
 {
 	language_done(&one->language);
-	free(one->name);
-	if (one->name)
+	if (one->name) /* else it was never filled */
 		own_close(&one->dir_fd);
+	free(one->name);
 	*one = (struct remembered){ .dir_fd = -1 };
 }
 

@@ -176,7 +176,7 @@ struct template_page {
 	char loader[LIMIT_PROGRAM_PATH];
 };
 
-enum { PLAN_MAGIC = 0x68634c02 };
+enum { PLAN_MAGIC = 0x68634c03 };
 
 /* Where a cell's programs begin. */
 #define HOME_DIR "/home/user"

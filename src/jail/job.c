@@ -12,7 +12,7 @@
 #include "jail/jail.h"
 #include "model/limits.h"
 
-enum { JOB_MAGIC = 0x68634a01 };
+enum { JOB_MAGIC = 0x68634a02 };
 
 int job_write(
 	struct buf *buf, const char *cwd, const struct strings *argv, const struct strings *env)

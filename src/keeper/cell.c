@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <stdio.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,8 +21,8 @@
 #include "keeper/line.h"
 #include "wire/json.h"
 
-/* A chunk of output, or one message of a runner, each in its longest writing. */
 enum {
+	/* a chunk of output, or one message of a runner, each in its longest writing */
 	PENDING_MAX = (1 << 20) + 2 * LIMIT_FRAME_BYTES,
 	RUN_MAX = 8 * LIMIT_JOB_BYTES, /* a byte may be written with six */
 };
@@ -456,11 +456,13 @@ int cell_start_session(struct cell *cell, const struct strings *argv, const stru
 static void put_list(struct buf *text, const char *key, const struct strings *list)
 {
 	(void)buf_append(text, key, strlen(key));
+	(void)buf_append(text, "[", 1);
 	for (size_t i = 0; i < list->count; i++) {
-		(void)buf_append(text, i == 0 ? "[" : ",", 1);
+		if (i > 0)
+			(void)buf_append(text, ",", 1);
 		(void)json_quote(text, list->items[i], strlen(list->items[i]));
 	}
-	(void)buf_append(text, list->count == 0 ? "[]" : "]", list->count == 0 ? 2 : 1);
+	(void)buf_append(text, "]", 1);
 }
 
 /* The text is written as it comes: objects would take longer than the rest of the way. */
@@ -726,16 +728,6 @@ int keeper_park(struct keeper *keeper, const struct spec *spec, bool needs_full_
 	return 0;
 }
 
-static bool is_same_list(const struct strings *one, const struct strings *other)
-{
-	if (one->count != other->count)
-		return false;
-	for (size_t i = 0; i < one->count; i++)
-		if (strcmp(one->items[i], other->items[i]) != 0)
-			return false;
-	return true;
-}
-
 int keeper_run(struct keeper *keeper, const struct task *task, struct result *result,
 	struct report *report, struct err *err)
 {
@@ -744,7 +736,7 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	if (task->spec->net != (int)keeper->base->plan.net)
 		return err_set(err, ERR_INVALID, "--net: this keeper's cells have '%s'",
 			net_mode_names[keeper->base->plan.net]);
-	if (!is_same_list(&task->spec->commands, &keeper->commands))
+	if (!strings_are_same(&task->spec->commands, &keeper->commands))
 		return err_set(err, ERR_INVALID, "--commands: this keeper's cells have others");
 	cell_free(take_ptr(&keeper->last));
 	keeper->last = choose_cell(keeper, task);

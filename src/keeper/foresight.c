@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keeper/foresight.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "base/io.h"
 #include "base/own.h"
 #include "keeper/build.h"
-#include "model/limits.h"
 
 enum { BUILD_MAX = 16 << 20 }; /* what is larger is copied for those who use it */
 

@@ -225,12 +225,12 @@ char *policy_to_json(const struct policy *policy)
 /* ---- compared ---------------------------------------------------------------------------------
  */
 
-static struct place find_place(const char *path)
+static struct policy_place find_place(const char *path)
 {
 	struct stat st;
 	if (stat(path, &st) < 0)
-		return (struct place){ 0 };
-	return (struct place){ st.st_dev, st.st_ino };
+		return (struct policy_place){ 0 };
+	return (struct policy_place){ st.st_dev, st.st_ino };
 }
 
 void policy_find_places(const struct policy *policy, struct policy_places *ret_places)
@@ -246,16 +246,6 @@ void policy_find_places(const struct policy *policy, struct policy_places *ret_p
 static bool is_same_text(const char *one, const char *other)
 {
 	return one && other ? strcmp(one, other) == 0 : one == other;
-}
-
-static bool are_same_strings(const struct strings *one, const struct strings *other)
-{
-	if (one->count != other->count)
-		return false;
-	for (size_t i = 0; i < one->count; i++)
-		if (strcmp(one->items[i], other->items[i]) != 0)
-			return false;
-	return true;
 }
 
 static bool is_same_field(const struct field *field, const void *one, const void *other)
@@ -274,7 +264,7 @@ static bool is_same_field(const struct field *field, const void *one, const void
 		return *(const int *)one == *(const int *)other;
 	case FIELD_STRINGS:
 	case FIELD_NAMES:
-		return are_same_strings(one, other);
+		return strings_are_same(one, other);
 	case FIELD_PAIRS: /* each is a path that may lead elsewhere by now */
 		return ((const struct pairs *)one)->count == 0 &&
 		       ((const struct pairs *)other)->count == 0;
@@ -290,7 +280,7 @@ bool policy_is_same(const struct policy *one, const struct policy *other)
 	if (one->form != other->form || one->has_full_proc != other->has_full_proc ||
 		!is_same_text(one->runtime, other->runtime) ||
 		!is_same_text(one->interpreter, other->interpreter) ||
-		!are_same_strings(&one->standing, &other->standing))
+		!strings_are_same(&one->standing, &other->standing))
 		return false;
 	for (size_t i = 0; i < spec_field_count; i++) {
 		const struct field *field = &spec_fields[i];

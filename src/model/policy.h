@@ -40,7 +40,7 @@ int policy_from_json(struct policy *policy, const char *text, size_t len, struct
 
 /* Which directories its paths lead to: they are part of the text. */
 struct policy_places {
-	struct place {
+	struct policy_place {
 		dev_t device;
 		ino_t inode;
 	} runtime, root; /* of none, or of the host's root: zeros */

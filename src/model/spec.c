@@ -24,6 +24,16 @@ void strings_done(struct strings *list)
 	*list = (struct strings){ 0 };
 }
 
+bool strings_are_same(const struct strings *one, const struct strings *other)
+{
+	if (one->count != other->count)
+		return false;
+	for (size_t i = 0; i < one->count; i++)
+		if (strcmp(one->items[i], other->items[i]) != 0)
+			return false;
+	return true;
+}
+
 bool pair_parse(const char *text, struct pair *ret_pair)
 {
 	auto_free char *from = xstrdup(text);

@@ -225,6 +225,7 @@ char *spec_out_pattern(const struct pair *out, bool *ret_is_tmp);
 struct json_object *strings_to_json(const struct strings *list);
 
 void strings_add(struct strings *list, const char *text);
+bool strings_are_same(const struct strings *one, const struct strings *other);
 void strings_done(struct strings *list);
 
 /* Reads FROM[:TO]; "\:" is a colon within FROM. False when one of them is empty. */

@@ -23,7 +23,7 @@
 #include "base/own.h"
 #include "zygote/parts.h"
 
-enum { LINGER_MS = 1000 };
+enum { LINGER_MS = 1000 }; /* should the lender forget it */
 
 static int64_t time_us(struct timeval time)
 {

@@ -11,6 +11,22 @@ static int set(struct spec *spec, const char *flag, const char *text)
 	return spec_set(spec, spec_flag(flag), text, &err);
 }
 
+TEST(lists_are_the_same_when_all_their_items_are)
+{
+	struct strings one = { 0 };
+	struct strings other = { 0 };
+	ASSERT(strings_are_same(&one, &other));
+	strings_add(&one, "a");
+	ASSERT(!strings_are_same(&one, &other));
+	strings_add(&other, "a");
+	ASSERT(strings_are_same(&one, &other));
+	strings_add(&one, "b");
+	strings_add(&other, "c");
+	ASSERT(!strings_are_same(&one, &other));
+	strings_done(&one);
+	strings_done(&other);
+}
+
 TEST(spec_init_gives_the_documented_defaults)
 {
 	struct spec spec;
