@@ -156,7 +156,7 @@ function valueOf(remote) {
 	if (!remote.objectId)
 		return 'unserializableValue' in remote ? unserialize(remote.unserializableValue) : remote.value;
 	session.post('Runtime.callFunctionOn', { objectId: remote.objectId, silent: true,
-		functionDeclaration: 'function () { (async function* () {}).hotcell(this) }' });
+		functionDeclaration: 'function () { (async () => {}).hotcell(this) }' });
 	const value = handed;
 	handed = undefined;
 	return value;
@@ -168,7 +168,7 @@ const unserialize = (text) => text.endsWith('n') ? BigInt(text.slice(0, -1)) : N
 const unbox = (remote, value) => remote.type === 'symbol' ? value.valueOf() : value;
 
 function open() {
-	const place = Object.getPrototypeOf(async function* () {});
+	const place = Object.getPrototypeOf(async () => {});
 	Object.defineProperty(place, 'hotcell', { configurable: true, value: (value) => {
 		handed = value;
 	} });

@@ -38,24 +38,20 @@ function rehearse(load, stage) {
 			perform(1, 'detected.js');
 	}
 	const typed = fs.existsSync(`${__dirname}/typescript.js`) ? ['typed.ts'] : [];
-	learnAtOnce(() => {
-		perform(ROUNDS, 'script.js', 'line.js');
-		perform(TYPED_ROUNDS, ...typed);
-		SHORT.forEach((text) => load('capture').patch(text, 'script'));
-		load('report').failure(new Error('rehearsed'), { path: __filename });
-	});
+	perform(ROUNDS, 'script.js', 'line.js');
+	perform(TYPED_ROUNDS, ...typed);
+	SHORT.forEach((text) => load('capture').patch(text, 'script'));
+	load('report').failure(new Error('rehearsed'), { path: __filename });
 	const sweep = collector();
 	sweep();
 	perform(TYPED_AFTER, ...typed);
 	perform(ROUNDS_AFTER, 'script.js', 'line.js');
 	settle();
 	sweep({ type: 'minor' });
-}
-
-/* V8 begins to learn of a function when that was called some times. Here it is shown each but a few times. */
-function learnAtOnce(act) {
-	v8.setFlagsFromString('--no-lazy-feedback-allocation');
-	act();
+	/*
+	 * V8 begins to learn of a function only when that was called some times, but here each is shown just a
+	 * few times: node was started so that V8 learns at once. What the program brings is as usual.
+	 */
 	v8.setFlagsFromString('--lazy-feedback-allocation');
 }
 
@@ -77,7 +73,7 @@ function run(name, pack, stage, streams) {
 	const env = Object.entries(process.env).map((pair) => pair.join('='));
 	const job = { argv: [name, 'argument'], env, cwd: PLACE };
 	stage.foresee(job, pack);
-	stage.enter({ program: { path: null, patch: null, tell: stage.tell, isRehearsal: true },
+	stage.enter({ program: { path: null, patch: null, tell: stage.tell, known: null, isRehearsal: true },
 		readSync: jobReader(pack, job) });
 	stage.arm();
 	Module.runMain(file);

@@ -22,21 +22,34 @@ function pack(message) {
 		text = encode(smaller(message, size));
 		size = Buffer.byteLength(text);
 	}
-	const frame = Buffer.allocUnsafeSlow(4 + size);
-	frame.writeUInt32BE(size);
-	frame.utf8Write(text, 4, size);
+	return fill(Buffer.allocUnsafeSlow(4 + size), text);
+}
+
+function fill(frame, text) {
+	frame.writeUInt32BE(frame.utf8Write(text, 4));
 	return frame;
 }
 
+/* A short frame that is gone at once needs no memory of its own. */
+const shelf = Buffer.allocUnsafeSlow(4 << 10);
+
 function send(message, write) {
-	const bytes = Buffer.isBuffer(message) ? message : pack(message);
-	const patience = Date.now() + WAIT_MS;
-	for (let at = 0; at < bytes.length;) {
+	let bytes = message;
+	let length = message.length;
+	if (!Buffer.isBuffer(message)) {
+		const text = encode(message);
+		const isShort = 4 + 3 * text.length <= shelf.length;
+		bytes = isShort ? fill(shelf, text) : pack(message);
+		length = isShort ? 4 + shelf.readUInt32BE() : bytes.length;
+	}
+	let patience = null;
+	for (let at = 0; at < length;) {
 		try {
-			at += write(bytes, at);
+			at += write(bytes, at, length);
 		} catch (error) {
 			if (error.code === 'EINTR')
 				continue;
+			patience ??= Date.now() + WAIT_MS;
 			if (error.code !== 'EAGAIN' || Date.now() > patience)
 				throw error;
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
@@ -392,10 +405,10 @@ function mend(error, program) {
 	const moved = (column) => column - 1 > line.shift ? column - 1 : column;
 	const stack = error.stack.replaceAll(new RegExp(`${before.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(\\d+)`, 'g'),
 		(_, column) => before + moved(Number(column)));
-	const place = Object.getPrototypeOf(async function* () {});
+	const place = Object.getPrototypeOf(async () => {});
 	Object.defineProperty(place, 'hotcell', { configurable: true, get() { throw error; } });
 	try {
-		new (require('vm').Script)('(async function*(){}).hotcell').runInThisContext();
+		new (require('vm').Script)('(async()=>{}).hotcell').runInThisContext();
 	} catch { /* the error is marked as shown */ }
 	delete place.hotcell;
 	const blank = line.text.slice(0, moved(Number(match[4])) - 1).replace(/[^\t]/g, ' ');

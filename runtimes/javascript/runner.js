@@ -21,7 +21,7 @@ const EXACT = { bigint: true };
 function start() {
 	const fs = require('fs');
 	const channel = openChannel(fs);
-	const program = { path: process.argv[1], patch: null, tell: channel?.send };
+	const program = { path: process.argv[1], patch: null, tell: channel?.send, known: null, isRehearsal: false };
 	const run = (given) => execute(fs, given, channel);
 	if (channel)
 		addFrames(channel, program);
@@ -67,9 +67,9 @@ function openChannel(fs) {
 	}
 	let isLost = false;
 	let isMute = false;
-	const write = (bytes, at) => {
-		const count = writeSync(CHANNEL, bytes, at, isMute ? 0 : bytes.length - at);
-		return isMute ? bytes.length : count;
+	const write = (bytes, at, end) => {
+		const count = writeSync(CHANNEL, bytes, at, isMute ? 0 : end - at);
+		return isMute ? end - at : count;
 	};
 	return {
 		/* In a rehearsal all is done but the saying. */
@@ -182,7 +182,7 @@ function capture(program, text, goal, channel) {
 	if (!patch)
 		return text;
 	program.patch = patch;
-	const place = Object.getPrototypeOf(async function* () {});
+	const place = Object.getPrototypeOf(async () => {});
 	Object.defineProperty(place, 'hotcell', {
 		configurable: true,
 		get() {
@@ -231,7 +231,7 @@ function feed(fs, path, text, goal) {
 }
 
 /* The program cannot tell that it was not the first; what it forks runs without us. */
-process.execArgv.splice(0, 2);
+process.execArgv.splice(0, process.execArgv.indexOf(__filename) + 1);
 process._preload_modules.length = 0;
 forget(__filename);
 /* A worker thread loads what the main one did, but has no part in this. */

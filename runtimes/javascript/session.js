@@ -26,7 +26,7 @@ const PART = 65536;
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 const { writeSync } = fs;
-const send = (message) => report.send(message, (bytes, at) => writeSync(CHANNEL, bytes, at, bytes.length - at));
+const send = (message) => report.send(message, (bytes, at, end) => writeSync(CHANNEL, bytes, at, end - at));
 
 /* ---- what is shown -------------------------------------------------------------------------------- */
 

@@ -158,7 +158,8 @@ PROGRAMS = {
               " } else { parentPort.postMessage([process.argv.slice(2), typeof display, process.execArgv,"
               "Object.keys(require.cache).length, new Error('x').stack]) }",
     "worker throws": "const { Worker } = require('worker_threads');\n"
-                     "new Worker('throw new Error(\"inside\")', { eval: true })",
+                     "new Worker('throw new Error(\"inside\")', { eval: true })\n"
+                     "  .on('error', (e) => { throw e })",  # left alone, node tells by which of two ways it came
     "child": "const { spawnSync } = require('child_process');\n"
              "const c = spawnSync(process.execPath, ['-e', 'console.log(process.execArgv, process.argv.length);"
              "try { require(\"fs\").fstatSync(3).isSocket() && console.log(\"leak\") } catch {}; process.exit(6)']);\n"
@@ -174,8 +175,8 @@ PROGRAMS = {
           "vm.runInThisContext('throw new Error(\"vm\")', 'inner.js')",
     "capture callback": "process.setUncaughtExceptionCaptureCallback((e) => console.log('captured', e.message));\n"
                         "throw new Error('c')",
-    "generator prototype": "const p = Object.getPrototypeOf(async function* () {});\n"
-                           "setTimeout(() => console.log(Reflect.ownKeys(p)), 1); p === undefined",
+    "async prototype": "const p = Object.getPrototypeOf(async () => {});\n"
+                       "setTimeout(() => console.log(Reflect.ownKeys(p)), 1); p === undefined",
     "symlink": "console.log(require('path').basename(__filename)); require('os').EOL",
     "weird last lines": "console.log(1)\n;\n;;\n",
     "semicolon on its own line": "const a = 4\na\n;\n",
