@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
 
-void cpus_send_away(pid_t child, cpu_set_t *ret_cpus)
+bool cpus_keep_off(pid_t process, const cpu_set_t *cpus, int cpu)
 {
-	cpu_set_t others;
-	int here = sched_getcpu();
+	cpu_set_t others = *cpus;
+	if (cpu < 0)
+		return false;
+	CPU_CLR(cpu, &others);
+	return CPU_COUNT(&others) > 0 && sched_setaffinity(process, sizeof(others), &others) == 0;
+}
+
+void cpus_send_away(pid_t process, cpu_set_t *ret_cpus)
+{
 	/* it fails with more processors than a set has */
-	if (here < 0 || sched_getaffinity(0, sizeof(*ret_cpus), ret_cpus) < 0) {
-		CPU_ZERO(ret_cpus);
-		return;
-	}
-	others = *ret_cpus;
-	CPU_CLR(here, &others);
-	if (CPU_COUNT(&others) == 0 || sched_setaffinity(child, sizeof(others), &others) < 0)
+	if (sched_getaffinity(process, sizeof(*ret_cpus), ret_cpus) < 0 ||
+		!cpus_keep_off(process, ret_cpus, sched_getcpu()))
 		CPU_ZERO(ret_cpus);
 }
 
@@ -25,12 +27,9 @@ void cpus_give_back(pid_t process, const cpu_set_t *cpus)
 void cpus_leave(int cpu)
 {
 	cpu_set_t all;
-	cpu_set_t others;
-	if (cpu < 0 || cpu != sched_getcpu() || sched_getaffinity(0, sizeof(all), &all) < 0)
+	if (cpu != sched_getcpu() || sched_getaffinity(0, sizeof(all), &all) < 0)
 		return;
-	others = all;
-	CPU_CLR(cpu, &others);
-	if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof(others), &others) == 0)
+	if (cpus_keep_off(0, &all, cpu))
 		(void)sched_setaffinity(0, sizeof(all), &all);
 }
 

@@ -7,11 +7,16 @@
 #pragma once
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* *ret_cpus is what the child is to get back: empty when it was not sent away. */
-void cpus_send_away(pid_t child, cpu_set_t *ret_cpus);
+/* *ret_cpus is what the process is to get back: empty when it was not sent away. */
+void cpus_send_away(pid_t process, cpu_set_t *ret_cpus);
+
+/* Keeps a process to all of these processors but one. False: there is no other, or it may not be
+ * done. */
+bool cpus_keep_off(pid_t process, const cpu_set_t *cpus, int cpu);
 
 /* Gives a process, 0 for the caller, its processors back. */
 void cpus_give_back(pid_t process, const cpu_set_t *cpus);

@@ -53,6 +53,7 @@ struct cell *cell_new(
 	cell->workspace.fd = -1;
 	cell->pidfd = cell->status_fd = cell->gate_fd = cell->listener_fd = cell->mounts_fd = -1;
 	cell->stdin_fd = cell->stdin_source_fd = cell->channel_fd = cell->procs_fd = -1;
+	cell->elsewhere.pidfd = -1;
 	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
 		cell->io_fds[i] = -1;
 	for (int i = 0; i < GATE_FD_COUNT; i++)
@@ -101,6 +102,7 @@ void cell_free(struct cell *cell)
 	own_close(&cell->stdin_source_fd);
 	own_close(&cell->channel_fd);
 	own_close(&cell->procs_fd);
+	elsewhere_close(&cell->elsewhere);
 	for (int i = 0; i < SAMPLE_ACCOUNTS; i++)
 		own_close(&cell->io_fds[i]);
 	cell_let_go(cell);
@@ -394,7 +396,10 @@ void cell_foresee(struct cell *cell, const struct ahead *ahead)
 	foresee_build(ahead, &cell->workspace, &cell->foreseen);
 	if (cell->walls.form == FORM_STARTED) {
 		/* it has streams, hears its job on the channel, and is one of those with threads */
-		cell->procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
+		if (cell->has_group) {
+			cell->procs_fd = cgroup_open_procs(&cell->group);
+			elsewhere_begin(&cell->elsewhere, cell->pidfd);
+		}
 		return;
 	}
 	(void)open_no_stdin(cell, &err);
@@ -485,6 +490,7 @@ int cell_send_job(struct cell *cell, struct err *err)
 	auto_buf struct buf text;
 	buf_init(&text, RUN_MAX);
 	write_run(cell->task, &text);
+	elsewhere_end(&cell->elsewhere);
 	cell->started_us = clock_us();
 	int r = frame_write(cell->channel_fd, text.data, text.len);
 	if (r == -EPIPE || r == -ECONNRESET)

@@ -2,6 +2,7 @@
 /* One cell as its supervisor sees it, from the request to the verdict. */
 #pragma once
 
+#include "keeper/elsewhere.h"
 #include "keeper/apart.h"
 #include "keeper/beginning.h"
 #include "keeper/berth.h"
@@ -110,6 +111,7 @@ struct cell {
 	int channel_fd;
 	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited */
 	int procs_fd;                /* the list of its group, likewise; -1: opened when needed */
+	struct elsewhere elsewhere;  /* what was started in it, while its client holds it */
 	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */
 	size_t handed_count;         /* of these, that its payload has ahead of its job */
 	struct buf job;              /* what it executes */

@@ -139,6 +139,15 @@ static int64_t exact_memory(const struct census *census, int64_t files)
 	return own + (shared > files ? shared : files);
 }
 
+pid_t sample_only_child(int init_pidfd)
+{
+	auto_free struct census *census = xcalloc(1, sizeof(*census));
+	pid_t init = sample_pid(init_pidfd);
+	if (init > 0)
+		add_children(census, init);
+	return census->count == 1 ? census->pids[0] : -1;
+}
+
 static size_t take_census(int init_pidfd, struct census *census)
 {
 	census->pids[0] = sample_pid(init_pidfd);

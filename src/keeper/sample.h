@@ -41,5 +41,8 @@ struct account {
 void account_open(struct account *account, pid_t pid, bool has_servant);
 void account_close(struct account *account);
 
+/* The child of a cell's init, if that has one and no other; -1 else. */
+pid_t sample_only_child(int init_pidfd);
+
 /* Whose pidfd it is; -1: nobody's any more. */
 pid_t sample_pid(int pidfd);

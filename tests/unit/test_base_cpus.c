@@ -79,3 +79,21 @@ TEST(a_child_on_the_only_processor_stays)
 	end_child(pid);
 	ASSERT(sched_setaffinity(0, sizeof(all), &all) == 0);
 }
+
+TEST(who_is_kept_off_a_processor_has_the_others)
+{
+	cpu_set_t all, one, now;
+	ASSERT(sched_getaffinity(0, sizeof(all), &all) == 0);
+	pid_t pid = start_child();
+	int here = sched_getcpu();
+	ASSERT_EQ(cpus_keep_off(pid, &all, here), CPU_COUNT(&all) > 1);
+	ASSERT(sched_getaffinity(pid, sizeof(now), &now) == 0);
+	ASSERT_EQ(CPU_ISSET(here, &now) != 0, CPU_COUNT(&all) == 1);
+	/* from the only one nobody can be kept off, nor from one that there is not */
+	CPU_ZERO(&one);
+	CPU_SET(here, &one);
+	ASSERT(!cpus_keep_off(pid, &one, here));
+	ASSERT(!cpus_keep_off(pid, &all, -1));
+	end_child(pid);
+	ASSERT(!cpus_keep_off(pid, &all, here));
+}

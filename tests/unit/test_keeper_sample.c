@@ -417,3 +417,27 @@ TEST(the_account_of_a_process_that_is_gone_is_missed)
 	ASSERT(!sample_accounts(account.fds, &read_bytes, &written_bytes));
 	account_close(&account);
 }
+
+static void play_none(void)
+{
+}
+
+TEST(an_only_child_is_found_and_none_of_several)
+{
+	struct init init;
+	start_init(&init, play_idle, 1);
+	pid_t child = sample_only_child(init.pidfd);
+	ASSERT(child > 0 && child != init.pid && kill(child, 0) == 0);
+	stop_init(&init);
+	start_init(&init, play_none, 0);
+	ASSERT_EQ(sample_only_child(init.pidfd), -1);
+	stop_init(&init);
+	start_init(&init, play_readers, 3);
+	ASSERT_EQ(sample_only_child(init.pidfd), -1);
+	stop_init(&init);
+	/* of one that has a child of its own, too */
+	start_init(&init, play_nested, 2);
+	child = sample_only_child(init.pidfd);
+	ASSERT(child > 0 && kill(child, 0) == 0);
+	stop_init(&init);
+}

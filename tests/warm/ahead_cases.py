@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client that stays holds its next cell before it needs it, and is in nobody's way with it."""
+import contextlib
 import http.client
 import json
 import os
@@ -8,7 +9,7 @@ import signal
 import socket
 
 from daemon import Daemon
-from suite import HUNG_AFTER, Skip, children, claim, equal, check, nothing_left, parse_result, read, wait_until
+from suite import HUNG_AFTER, Skip, children, claim, descendants, equal, check, nothing_left, parse_result, read, wait_until
 
 AHEAD = 1  # number of an 'ask' for later
 
@@ -98,6 +99,34 @@ def foreseen_build(person):
         listing = "ls /tmp /home/user"
         equal(http_client.execute(listing, language="bash")["stdout"],
               "/home/user:\nmain.bash\n\n/tmp:\n", "what a shell finds after it")
+    nothing_left(person)
+
+
+def cpus_of_nodes(daemon):
+    """The processors that each node of the daemon's cells may use."""
+    found = []
+    for pid in descendants(daemon.keeper_pid()):
+        if read(f"/proc/{pid}/comm") == b"node\n":
+            with contextlib.suppress(ProcessLookupError):
+                found.append(os.sched_getaffinity(pid))
+    return found
+
+
+@claim("ahead: a node that is held keeps off its client's processor, and its program may use all")
+def held_node(person):
+    if not shutil.which("node", path="/usr/bin"):
+        raise Skip("Node.js is not installed")
+    every = os.sched_getaffinity(0)
+    with Daemon(person) as daemon:
+        http_client = Http(daemon)
+        for _ in range(4):
+            result = http_client.execute("console.log(require('os').availableParallelism())", language="javascript")
+            equal(result["stdout"], f"{len(every)}\n", "processors of a program")
+            daemon.settle()
+        wait_until(lambda: held(daemon) == 1, "a cell that is held")
+        if person.is_root and len(every) > 1:
+            wait_until(lambda: any(len(cpus) == len(every) - 1 for cpus in cpus_of_nodes(daemon)),
+                       "a node that is kept off one processor")
     nothing_left(person)
 
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper/elsewhere.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cpus.h"
+#include "base/own.h"
+#include "keeper/sample.h"
+
+/* A number may be somebody else's once its process is gone. */
+static bool is_there(const struct elsewhere *elsewhere)
+{
+	struct pollfd end = { .fd = elsewhere->pidfd, .events = POLLIN };
+	return poll(&end, 1, 0) == 0;
+}
+
+void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd)
+{
+	pid_t pid = sample_only_child(init_pidfd);
+	if (pid <= 0)
+		return;
+	elsewhere->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	elsewhere->pid = pid;
+	elsewhere->cpu = sched_getcpu();
+	/* it is the same process when it is still the child that it was */
+	if (elsewhere->pidfd >= 0 && sample_only_child(init_pidfd) == pid)
+		cpus_send_away(pid, &elsewhere->cpus);
+}
+
+void elsewhere_follow(struct elsewhere *elsewhere)
+{
+	int cpu = sched_getcpu();
+	if (CPU_COUNT(&elsewhere->cpus) == 0 || cpu == elsewhere->cpu || !is_there(elsewhere))
+		return;
+	elsewhere->cpu = cpu;
+	(void)cpus_keep_off(elsewhere->pid, &elsewhere->cpus, cpu);
+}
+
+void elsewhere_end(struct elsewhere *elsewhere)
+{
+	if (CPU_COUNT(&elsewhere->cpus) > 0 && is_there(elsewhere))
+		cpus_give_back(elsewhere->pid, &elsewhere->cpus);
+	CPU_ZERO(&elsewhere->cpus);
+}
+
+void elsewhere_close(struct elsewhere *elsewhere)
+{
+	elsewhere_end(elsewhere);
+	own_close(&elsewhere->pidfd);
+}
