@@ -2,7 +2,6 @@
 #include "keeper/elsewhere.h"
 
 #include <poll.h>
-#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,23 +16,28 @@ static bool is_there(const struct elsewhere *elsewhere)
 	return poll(&end, 1, 0) == 0;
 }
 
-void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd)
+void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd)
 {
-	pid_t pid = sample_only_child(init_pidfd);
+	pid_t pid = sample_other(init_pidfd, procs_fd);
 	if (pid <= 0)
 		return;
 	elsewhere->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	elsewhere->pid = pid;
 	elsewhere->cpu = sched_getcpu();
-	/* it is the same process when it is still the child that it was */
-	if (elsewhere->pidfd >= 0 && sample_only_child(init_pidfd) == pid)
+	/* it is the same process when it is still where it was */
+	if (elsewhere->pidfd >= 0 && sample_other(init_pidfd, procs_fd) == pid)
 		cpus_send_away(pid, &elsewhere->cpus);
+}
+
+bool elsewhere_is(const struct elsewhere *elsewhere)
+{
+	return CPU_COUNT(&elsewhere->cpus) > 0;
 }
 
 void elsewhere_follow(struct elsewhere *elsewhere)
 {
 	int cpu = sched_getcpu();
-	if (CPU_COUNT(&elsewhere->cpus) == 0 || cpu == elsewhere->cpu || !is_there(elsewhere))
+	if (!elsewhere_is(elsewhere) || cpu == elsewhere->cpu || !is_there(elsewhere))
 		return;
 	elsewhere->cpu = cpu;
 	(void)cpus_keep_off(elsewhere->pid, &elsewhere->cpus, cpu);
@@ -41,7 +45,7 @@ void elsewhere_follow(struct elsewhere *elsewhere)
 
 void elsewhere_end(struct elsewhere *elsewhere)
 {
-	if (CPU_COUNT(&elsewhere->cpus) > 0 && is_there(elsewhere))
+	if (elsewhere_is(elsewhere) && is_there(elsewhere))
 		cpus_give_back(elsewhere->pid, &elsewhere->cpus);
 	CPU_ZERO(&elsewhere->cpus);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that stands ready in a cell that its client holds. The kernel likes to wake a process
- * where it last ran, also if that is where its client is at work: roused ahead of its job it would
- * wait there until the client has nothing more to do. So it is kept off the client's processor
- * until its job comes.
+ * The payload of a cell that its client holds. The kernel likes to wake a process where it last
+ * ran, also if that is where its client is at work: roused ahead of its job it would wait there
+ * until the client has nothing more to do. So it is kept off the client's processor until its job
+ * comes.
  */
 #pragma once
 
 #include <sched.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct elsewhere {
@@ -17,8 +18,11 @@ struct elsewhere {
 	cpu_set_t cpus; /* what it gets back; empty: it has all of them */
 };
 
-/* Keeps the only child of a cell's init off the caller's processor. */
-void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd);
+/* Keeps who is in the cell's group beside its init off the caller's processor. */
+void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd);
+
+/* Whether somebody is kept off one. */
+bool elsewhere_is(const struct elsewhere *elsewhere);
 
 /* The caller may be on another one by now. */
 void elsewhere_follow(struct elsewhere *elsewhere);

@@ -139,13 +139,18 @@ static int64_t exact_memory(const struct census *census, int64_t files)
 	return own + (shared > files ? shared : files);
 }
 
-pid_t sample_only_child(int init_pidfd)
+pid_t sample_other(int init_pidfd, int procs_fd)
 {
 	auto_free struct census *census = xcalloc(1, sizeof(*census));
 	pid_t init = sample_pid(init_pidfd);
-	if (init > 0)
-		add_children(census, init);
-	return census->count == 1 ? census->pids[0] : -1;
+	(void)lseek(procs_fd, 0, SEEK_SET);
+	add_list(census, procs_fd);
+	if (init <= 0 || census->count != 2)
+		return -1;
+	for (size_t i = 0; i < 2; i++)
+		if (census->pids[i] == init)
+			return census->pids[1 - i];
+	return -1;
 }
 
 static size_t take_census(int init_pidfd, struct census *census)

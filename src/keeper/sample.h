@@ -41,8 +41,8 @@ struct account {
 void account_open(struct account *account, pid_t pid, bool has_servant);
 void account_close(struct account *account);
 
-/* The child of a cell's init, if that has one and no other; -1 else. */
-pid_t sample_only_child(int init_pidfd);
+/* Who is in a group beside the cell's init; -1: nobody, or more than one. */
+pid_t sample_other(int init_pidfd, int procs_fd);
 
 /* Whose pidfd it is; -1: nobody's any more. */
 pid_t sample_pid(int pidfd);

@@ -18,14 +18,18 @@
 /* Root of a user namespace may lack the ids of our slots: then it is an ordinary user to us. */
 static bool has_slot_uids(void)
 {
+	static bool is_known; /* a map is written once */
 	char text[512];
 	char *end = text;
+	if (is_known)
+		return true;
 	if (io_read_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) <= 0)
 		return false;
 	unsigned long first = strtoul(end, &end, 10);
 	(void)strtoul(end, &end, 10); /* what it is outside does not matter */
 	unsigned long count = strtoul(end, &end, 10);
-	return first <= SLOT_UID_BASE && first + count >= SLOT_UID_BASE + SLOT_COUNT;
+	is_known = first <= SLOT_UID_BASE && first + count >= SLOT_UID_BASE + SLOT_COUNT;
+	return is_known;
 }
 
 enum jail_mode machine_mode(void)

@@ -574,6 +574,7 @@ int cell_open_gate(struct cell *cell, struct err *err)
 {
 	size_t wanted = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
 	size_t fd_count = cell->handed_count > 0 ? 0 : wanted;
+	elsewhere_end(&cell->elsewhere);
 	int r = job_send(cell->gate_fd, &cell->job, cell->delivery, fd_count);
 	cell_let_go(cell);
 	if (r == -EPIPE || r == -ECONNRESET)
@@ -670,11 +671,23 @@ int cell_watch(struct cell *cell, struct err *err)
 	return 0;
 }
 
+/* What will be read when the program has ended is found faster by who has read it a moment ago. */
+static void try_gauges(struct cell *cell)
+{
+	const struct cgroup_limits limits = { cell->walls.memory, cell->walls.pids, 0 };
+	struct cgroup_usage usage;
+	int64_t bytes[2];
+	cgroup_read(&cell->group, &limits, &usage);
+	(void)sample_accounts(cell->io_fds, &bytes[0], &bytes[1]);
+}
+
 static int watch_until_end(struct cell *cell, struct err *err)
 {
 	struct ahead *ahead = cell->task->ahead;
 	int64_t brisk_us = clock_us() + AWAKE_US;
 	cell->awake_us = ahead && ahead->is_brisk && ahead->load.fd >= 0 ? brisk_us : 0;
+	if (cell->awake_us > 0 && cell->is_ready && cell->has_group)
+		try_gauges(cell);
 	while (!cell->has_ended && cell->cause == CAUSE_NONE && cell->status_fd >= 0 &&
 		(cell->is_ready || cell->gate_fd >= 0))
 		TRY(cell_watch(cell, err));

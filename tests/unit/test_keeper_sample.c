@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -418,26 +419,37 @@ TEST(the_account_of_a_process_that_is_gone_is_missed)
 	account_close(&account);
 }
 
-static void play_none(void)
+static pid_t other(const struct init *init, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static pid_t other(const struct init *init, const char *fmt, ...)
 {
+	char text[64];
+	va_list args;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	int fd = memfd_create("procs", MFD_CLOEXEC);
+	ASSERT(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	pid_t found = sample_other(init->pidfd, fd);
+	ASSERT_EQ(sample_other(init->pidfd, fd), found); /* from the beginning each time */
+	(void)close(fd);
+	return found;
 }
 
-TEST(an_only_child_is_found_and_none_of_several)
+TEST(who_is_beside_init_is_found_if_nobody_else_is)
 {
 	struct init init;
 	start_init(&init, play_idle, 1);
-	pid_t child = sample_only_child(init.pidfd);
-	ASSERT(child > 0 && child != init.pid && kill(child, 0) == 0);
-	stop_init(&init);
-	start_init(&init, play_none, 0);
-	ASSERT_EQ(sample_only_child(init.pidfd), -1);
-	stop_init(&init);
-	start_init(&init, play_readers, 3);
-	ASSERT_EQ(sample_only_child(init.pidfd), -1);
-	stop_init(&init);
-	/* of one that has a child of its own, too */
-	start_init(&init, play_nested, 2);
-	child = sample_only_child(init.pidfd);
-	ASSERT(child > 0 && kill(child, 0) == 0);
+	ASSERT_EQ(other(&init, "%d\n17\n", init.pid), 17);
+	ASSERT_EQ(other(&init, "17\n%d\n", init.pid), 17); /* lists are in no order */
+	ASSERT_EQ(other(&init, "%d\n", init.pid), -1);
+	ASSERT_EQ(other(&init, "%d\n17\n18\n", init.pid), -1);
+	ASSERT_EQ(other(&init, "17\n18\n"), -1);
+	ASSERT_EQ(other(&init, "%s", ""), -1);
+	ASSERT_EQ(sample_other(init.pidfd, -1), -1);
+	(void)kill(init.pid, SIGKILL);
+	(void)waitpid(init.pid, NULL, 0);
+	ASSERT_EQ(other(&init, "%d\n17\n", init.pid), -1);
 	stop_init(&init);
 }

@@ -102,32 +102,39 @@ def foreseen_build(person):
     nothing_left(person)
 
 
-def cpus_of_nodes(daemon):
-    """The processors that each node of the daemon's cells may use."""
+def cpu_counts(daemon, name):
+    """How many processors each program of that name may use that the daemon's keeper started."""
     found = []
     for pid in descendants(daemon.keeper_pid()):
-        if read(f"/proc/{pid}/comm") == b"node\n":
+        if read(f"/proc/{pid}/comm").decode().strip() == name:
             with contextlib.suppress(ProcessLookupError):
-                found.append(os.sched_getaffinity(pid))
+                found.append(len(os.sched_getaffinity(pid)))
     return found
 
 
-@claim("ahead: a node that is held keeps off its client's processor, and its program may use all")
-def held_node(person):
-    if not shutil.which("node", path="/usr/bin"):
-        raise Skip("Node.js is not installed")
-    every = os.sched_getaffinity(0)
-    with Daemon(person) as daemon:
-        http_client = Http(daemon)
-        for _ in range(4):
-            result = http_client.execute("console.log(require('os').availableParallelism())", language="javascript")
-            equal(result["stdout"], f"{len(every)}\n", "processors of a program")
-            daemon.settle()
-        wait_until(lambda: held(daemon) == 1, "a cell that is held")
-        if person.is_root and len(every) > 1:
-            wait_until(lambda: any(len(cpus) == len(every) - 1 for cpus in cpus_of_nodes(daemon)),
-                       "a node that is kept off one processor")
-    nothing_left(person)
+HELD = {  # program, its name, and how it tells how many processors it may use
+    "javascript": ("node", "console.log(require('os').availableParallelism())"),
+    "python": ("python3", "import os; print(len(os.sched_getaffinity(0)))"),
+    "bash": ("bash", "nproc"),
+}
+
+
+@claim("ahead: a payload that is held keeps off its client's processor, and its program may use all")
+def held_elsewhere(person):
+    count = len(os.sched_getaffinity(0))
+    for language, (name, code) in HELD.items():
+        if not shutil.which(name, path="/usr/bin"):
+            raise Skip(f"'{name}' is not installed")
+        with Daemon(person) as daemon:
+            http_client = Http(daemon)
+            for _ in range(4):
+                result = http_client.execute(code, language=language)
+                equal(result["stdout"], f"{count}\n", f"processors of a program of {language}")
+                daemon.settle()
+            wait_until(lambda: held(daemon) == 1, "a cell that is held")
+            if person.is_root and count > 1 and language == "javascript":
+                wait_until(lambda: count - 1 in cpu_counts(daemon, "node"), "a node that is kept off one processor")
+        nothing_left(person)
 
 
 @claim("ahead: what is held and not used is had back, and the next run has another")
