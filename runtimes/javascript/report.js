@@ -15,8 +15,9 @@ const TABLE = 'application/vnd.hotcell.table+json';
 /* ---- frames ------------------------------------------------------------------------------ */
 
 /* The bytes of a message, or of a smaller one in its place. */
-function pack(message) {
-	let text = encode(message);
+const pack = (message) => packText(encode(message), message);
+
+function packText(text, message) {
 	let size = Buffer.byteLength(text);
 	if (size > FRAME_MAX) {
 		text = encode(smaller(message, size));
@@ -39,7 +40,7 @@ function send(message, write) {
 	if (!Buffer.isBuffer(message)) {
 		const text = encode(message);
 		const isShort = 4 + 3 * text.length <= shelf.length;
-		bytes = isShort ? fill(shelf, text) : pack(message);
+		bytes = isShort ? fill(shelf, text) : packText(text, message);
 		length = isShort ? 4 + shelf.readUInt32BE() : bytes.length;
 	}
 	let patience = null;
