@@ -89,6 +89,14 @@ int server_allow_descriptors(const struct server_settings *settings, struct err 
 	return 0;
 }
 
+/* Whoever has a daemon started tells it the usual place as any other. */
+static bool is_in_run_dir(const char *path)
+{
+	char dir[PLACE_MAX];
+	place_run_dir(dir, sizeof(dir));
+	return strncmp(path, dir, strlen(dir)) == 0 && path[strlen(dir)] == '/';
+}
+
 /* The keeper is started elsewhere, so paths are whole. */
 static int find_paths(struct server *server, struct err *err)
 {
@@ -98,7 +106,7 @@ static int find_paths(struct server *server, struct err *err)
 		(void)snprintf(given, sizeof(given), "%s", server->settings.socket_path);
 	else
 		loan_socket_path(given, sizeof(given));
-	if (!server->settings.socket_path && !getenv("HOTCELL_SOCKET"))
+	if (is_in_run_dir(given))
 		TRY(place_open_run_dir(&run_dir, err));
 	if (given[0] != '/' && !getcwd(dir, sizeof(dir)))
 		return err_sys(err, errno, "find the working directory");

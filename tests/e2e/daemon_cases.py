@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from daemon import ERR_BROKEN, ERR_INVALID, ERR_LIMIT, HEAD, MAGIC, Client, Daemon
-from suite import (HUNG_AFTER, ROOT, USER_ID, check, claim, contains, equal, lacks,
+from suite import (HUNG_AFTER, ROOT, USER, USER_ID, check, claim, contains, equal, lacks,
                    marked_processes, nothing_left, parse_result, processes_of, read, wait_until)
 
 
@@ -470,6 +470,20 @@ def idle(person):
 def run_on_demand(person, path, *args):
     return person.start("run", "--json", *args, "-c", "print('served')",
                         env={"HOTCELL_SOCKET": path, "HOTCELL_ON_DEMAND": "1"})
+
+
+@claim("one that is started at the usual place makes the directory that is not there yet", USER)
+def first_of_a_user(person):
+    place = person.make_dir("runtime", 0o700)
+    env = {"XDG_RUNTIME_DIR": place}
+    ran = person.call("session", "new", "first", env=env)
+    equal((ran.code, ran.out), (0, "first\n"), f"what {ran!r} gave")
+    equal(person.call("session", "exec", "first", "-c", "print(6 * 7)", env=env).out, "42\n", "what the session says")
+    equal(os.stat(f"{place}/hotcell").st_mode & 0o777, 0o700, "rights of the directory")
+    equal(person.call("session", "kill", "first", env=env).code, 0, "exit status of the session's end")
+    equal(person.call("serve", "--stop", env=env).code, 0, "exit status of the daemon's end")
+    equal(os.listdir(f"{place}/hotcell"), [], "files that stayed")
+    nothing_left(person)
 
 
 @claim("ten runs that start it at once all succeed and share one daemon")
