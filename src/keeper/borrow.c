@@ -265,11 +265,12 @@ void ahead_rouse(const struct ahead *ahead)
 	cell->is_roused = true;
 	if (!cell->is_ready || !cell->has_group || load_spare(&ahead->load) <= 0)
 		return;
-	elsewhere_follow(&cell->elsewhere);
-	if (cell->walls.form == FORM_STARTED)
+	if (cell->walls.form == FORM_STARTED) {
+		elsewhere_follow(&cell->elsewhere);
 		(void)frame_write(cell->channel_fd, NULL, 0);
-	else
-		(void)io_send(cell->gate_fd, &message, sizeof(message), NULL, 0);
+		return;
+	}
+	(void)io_send(cell->gate_fd, &message, sizeof(message), NULL, 0);
 }
 
 int keeper_borrow(const struct policy *policy, const struct borrower *borrower,

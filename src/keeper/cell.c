@@ -378,10 +378,7 @@ int cell_make_streams(struct cell *cell, struct err *err)
 /* Those of the next program are most likely like those of the last. */
 static void hand_over(struct cell *cell)
 {
-	/* who is kept elsewhere need not leave, nor may it: it would undo what is given back to it
-	 */
-	int cpu = elsewhere_is(&cell->elsewhere) ? -1 : sched_getcpu();
-	const struct gate_message message = { .kind = GATE_HAND, .cpu = cpu };
+	const struct gate_message message = { .kind = GATE_HAND, .cpu = sched_getcpu() };
 	size_t count = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
 	for (size_t i = 0; i < count; i++)
 		if (cell->delivery[i] < 0)
@@ -397,12 +394,13 @@ void cell_foresee(struct cell *cell, const struct ahead *ahead)
 	struct err err = { 0 };
 	foresee_program(ahead, &cell->workspace, &cell->foreseen);
 	foresee_build(ahead, &cell->workspace, &cell->foreseen);
-	if (cell->has_group)
-		cell->procs_fd = cgroup_open_procs(&cell->group);
-	if (cell->procs_fd >= 0)
-		elsewhere_begin(&cell->elsewhere, cell->pidfd, cell->procs_fd);
-	if (cell->walls.form == FORM_STARTED)
-		return; /* it has streams, and hears its job on the channel */
+	if (cell->walls.form == FORM_STARTED) {
+		/* it has streams, hears its job on the channel, and is one of those with threads */
+		cell->procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
+		if (cell->procs_fd >= 0)
+			elsewhere_begin(&cell->elsewhere, cell->pidfd, cell->procs_fd);
+		return;
+	}
 	(void)open_no_stdin(cell, &err);
 	(void)make_output(cell, STREAM_ERR, STDERR_FILENO, &err);
 	(void)make_output(cell, STREAM_OUT, STDOUT_FILENO, &err);

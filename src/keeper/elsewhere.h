@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The payload of a cell that its client holds. The kernel likes to wake a process where it last
- * ran, also if that is where its client is at work: roused ahead of its job it would wait there
- * until the client has nothing more to do. So it is kept off the client's processor until its job
- * comes.
+ * A runner that was started in a cell that its client holds. The kernel likes to wake a process
+ * where it last ran, also if that is where its client is at work: roused ahead of its job it would
+ * wait there until the client has nothing more to do. So it is kept off the client's processor
+ * until its job comes. Other payloads choose their processors by themselves (payload_settle()),
+ * and what was given back to them would undo that.
  */
 #pragma once
 

@@ -574,7 +574,6 @@ int cell_open_gate(struct cell *cell, struct err *err)
 {
 	size_t wanted = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
 	size_t fd_count = cell->handed_count > 0 ? 0 : wanted;
-	elsewhere_end(&cell->elsewhere);
 	int r = job_send(cell->gate_fd, &cell->job, cell->delivery, fd_count);
 	cell_let_go(cell);
 	if (r == -EPIPE || r == -ECONNRESET)
