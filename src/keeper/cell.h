@@ -2,12 +2,12 @@
 /* One cell as its supervisor sees it, from the request to the verdict. */
 #pragma once
 
-#include "keeper/elsewhere.h"
 #include "keeper/apart.h"
 #include "keeper/beginning.h"
 #include "keeper/berth.h"
 #include "keeper/capture.h"
 #include "keeper/cgroup.h"
+#include "keeper/elsewhere.h"
 #include "keeper/foresight.h"
 #include "keeper/host.h"
 #include "keeper/keeper.h"

@@ -2,6 +2,7 @@
 #include "keeper/elsewhere.h"
 
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,11 +10,11 @@
 #include "base/own.h"
 #include "keeper/sample.h"
 
-/* A number may be somebody else's once its process is gone. */
-static bool is_there(const struct elsewhere *elsewhere)
+/* Whether somebody is kept off one. A number may be somebody else's once its process is gone. */
+static bool is_kept(const struct elsewhere *elsewhere)
 {
 	struct pollfd end = { .fd = elsewhere->pidfd, .events = POLLIN };
-	return poll(&end, 1, 0) == 0;
+	return CPU_COUNT(&elsewhere->cpus) > 0 && poll(&end, 1, 0) == 0;
 }
 
 void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd)
@@ -29,15 +30,10 @@ void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd)
 		cpus_send_away(pid, &elsewhere->cpus);
 }
 
-bool elsewhere_is(const struct elsewhere *elsewhere)
-{
-	return CPU_COUNT(&elsewhere->cpus) > 0;
-}
-
 void elsewhere_follow(struct elsewhere *elsewhere)
 {
 	int cpu = sched_getcpu();
-	if (!elsewhere_is(elsewhere) || cpu == elsewhere->cpu || !is_there(elsewhere))
+	if (cpu == elsewhere->cpu || !is_kept(elsewhere))
 		return;
 	elsewhere->cpu = cpu;
 	(void)cpus_keep_off(elsewhere->pid, &elsewhere->cpus, cpu);
@@ -45,7 +41,7 @@ void elsewhere_follow(struct elsewhere *elsewhere)
 
 void elsewhere_end(struct elsewhere *elsewhere)
 {
-	if (elsewhere_is(elsewhere) && is_there(elsewhere))
+	if (is_kept(elsewhere))
 		cpus_give_back(elsewhere->pid, &elsewhere->cpus);
 	CPU_ZERO(&elsewhere->cpus);
 }

@@ -3,13 +3,12 @@
  * A runner that was started in a cell that its client holds. The kernel likes to wake a process
  * where it last ran, also if that is where its client is at work: roused ahead of its job it would
  * wait there until the client has nothing more to do. So it is kept off the client's processor
- * until its job comes. Other payloads choose their processors by themselves (payload_settle()),
- * and what was given back to them would undo that.
+ * until its job comes. Other payloads leave it by themselves (payload_settle()), and choose their
+ * processors meanwhile: what is given back to them here would undo that.
  */
 #pragma once
 
 #include <sched.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct elsewhere {
@@ -21,9 +20,6 @@ struct elsewhere {
 
 /* Keeps who is in the cell's group beside its init off the caller's processor. */
 void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd);
-
-/* Whether somebody is kept off one. */
-bool elsewhere_is(const struct elsewhere *elsewhere);
 
 /* The caller may be on another one by now. */
 void elsewhere_follow(struct elsewhere *elsewhere);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child plays the cell's init, and what it forks the program that stands ready. */
+/* The test plays the cell's init, and its children those who stand ready. */
 #include "unit/test.h"
 
 #include <signal.h>
@@ -14,57 +14,48 @@
 
 enum { CHILDREN_MAX = 2 };
 
-struct init {
-	pid_t pid;
+static struct {
 	int pidfd;
 	int procs_fd; /* as a group has it */
 	pid_t children[CHILDREN_MAX];
-};
+	size_t count;
+} cell;
 
-static void wait_to_be_killed(pid_t parent)
+static pid_t start_child(void)
 {
+	pid_t parent = getpid();
+	pid_t pid = fork();
+	if (pid != 0)
+		return pid;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (getppid() == parent)
 		(void)pause();
 	_exit(0);
 }
 
-static void start_init(struct init *init, size_t child_count)
+static void end_child(size_t i)
 {
-	int ends[2];
-	pid_t test = getpid();
-	ASSERT_EQ(pipe(ends), 0);
-	init->pid = fork();
-	ASSERT(init->pid >= 0);
-	if (init->pid == 0) {
-		(void)signal(SIGCHLD, SIG_IGN); /* buries them at once */
-		for (size_t i = 0; i < child_count; i++) {
-			pid_t init_pid = getpid();
-			pid_t pid = fork();
-			if (pid == 0)
-				wait_to_be_killed(init_pid);
-			(void)!write(ends[1], &pid, sizeof(pid));
-		}
-		wait_to_be_killed(test);
-	}
-	init->pidfd = (int)syscall(SYS_pidfd_open, init->pid, 0);
-	ASSERT(init->pidfd >= 0);
-	init->procs_fd = memfd_create("procs", MFD_CLOEXEC);
-	ASSERT(dprintf(init->procs_fd, "%d\n", init->pid) > 0);
-	for (size_t i = 0; i < child_count; i++) {
-		ASSERT_EQ(read(ends[0], &init->children[i], sizeof(pid_t)), (ssize_t)sizeof(pid_t));
-		ASSERT(dprintf(init->procs_fd, "%d\n", init->children[i]) > 0);
-	}
-	(void)close(ends[0]);
-	(void)close(ends[1]);
+	(void)kill(cell.children[i], SIGKILL);
+	(void)waitpid(cell.children[i], NULL, 0);
 }
 
-static void stop_init(struct init *init)
+static void set_up(size_t count)
 {
-	(void)kill(init->pid, SIGKILL);
-	(void)waitpid(init->pid, NULL, 0);
-	(void)close(init->pidfd);
-	(void)close(init->procs_fd);
+	cell.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	cell.procs_fd = memfd_create("procs", MFD_CLOEXEC);
+	ASSERT(cell.pidfd >= 0 && dprintf(cell.procs_fd, "%d\n", getpid()) > 0);
+	for (cell.count = 0; cell.count < count; cell.count++) {
+		pid_t pid = cell.children[cell.count] = start_child();
+		ASSERT(pid > 0 && dprintf(cell.procs_fd, "%d\n", pid) > 0);
+	}
+}
+
+static void tear_down(void)
+{
+	for (size_t i = 0; i < cell.count; i++)
+		end_child(i);
+	(void)close(cell.pidfd);
+	(void)close(cell.procs_fd);
 }
 
 static cpu_set_t cpus_of(pid_t pid)
@@ -74,82 +65,76 @@ static cpu_set_t cpus_of(pid_t pid)
 	return cpus;
 }
 
-/* Keeps the test to one processor; false: it may use no other. */
-static bool stay_on(int wanted, cpu_set_t *ret_all)
+static bool may_use(pid_t pid, const cpu_set_t *wanted)
 {
+	cpu_set_t cpus = cpus_of(pid);
+	return CPU_EQUAL(&cpus, wanted);
+}
+
+/* Keeps the test to the nth of these processors, and tells the others. */
+static cpu_set_t stay_on(int n, const cpu_set_t *all)
+{
+	cpu_set_t others = *all;
 	cpu_set_t one;
-	*ret_all = cpus_of(0);
 	CPU_ZERO(&one);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, ret_all) && wanted-- == 0)
+		if (CPU_ISSET(cpu, all) && n-- == 0) {
 			CPU_SET(cpu, &one);
-	return CPU_COUNT(&one) == 1 && sched_setaffinity(0, sizeof(one), &one) == 0;
+			CPU_CLR(cpu, &others);
+		}
+	ASSERT(sched_setaffinity(0, sizeof(one), &one) == 0);
+	return others;
 }
 
 TEST(a_program_is_kept_off_the_processor_of_its_client_until_its_job_comes)
 {
 	struct elsewhere elsewhere = { .pidfd = -1 };
-	struct init init;
-	cpu_set_t all, cpus;
-	start_init(&init, 1);
-	if (!stay_on(1, &all))
+	cpu_set_t all = cpus_of(0);
+	if (CPU_COUNT(&all) < 2)
 		SKIP("there is only one processor");
-	ASSERT(!elsewhere_is(&elsewhere));
-	elsewhere_begin(&elsewhere, init.pidfd, init.procs_fd);
-	ASSERT(elsewhere_is(&elsewhere));
-	cpus = cpus_of(init.children[0]);
-	ASSERT_EQ(CPU_COUNT(&cpus), CPU_COUNT(&all) - 1);
-	ASSERT(!CPU_ISSET(sched_getcpu(), &cpus));
+	set_up(1);
+	cpu_set_t others = stay_on(1, &all);
+	elsewhere_begin(&elsewhere, cell.pidfd, cell.procs_fd);
+	ASSERT(may_use(cell.children[0], &others));
 	/* where the client goes, it is not */
-	ASSERT(sched_setaffinity(0, sizeof(all), &all) == 0 && stay_on(0, &all));
+	others = stay_on(0, &all);
 	elsewhere_follow(&elsewhere);
-	cpus = cpus_of(init.children[0]);
-	ASSERT_EQ(CPU_COUNT(&cpus), CPU_COUNT(&all) - 1);
-	ASSERT(!CPU_ISSET(sched_getcpu(), &cpus));
+	ASSERT(may_use(cell.children[0], &others));
 	elsewhere_end(&elsewhere);
-	ASSERT(!elsewhere_is(&elsewhere));
-	cpus = cpus_of(init.children[0]);
-	ASSERT(CPU_EQUAL(&cpus, &all));
+	ASSERT(may_use(cell.children[0], &all));
 	/* what was given back is not taken again */
+	(void)stay_on(1, &all);
 	elsewhere_follow(&elsewhere);
+	ASSERT(may_use(cell.children[0], &all));
 	elsewhere_close(&elsewhere);
-	cpus = cpus_of(init.children[0]);
-	ASSERT(CPU_EQUAL(&cpus, &all));
 	ASSERT_EQ(elsewhere.pidfd, -1);
-	ASSERT(sched_setaffinity(0, sizeof(all), &all) == 0);
-	stop_init(&init);
+	tear_down();
 }
 
 TEST(who_lets_go_of_a_cell_gives_back_what_was_taken)
 {
 	struct elsewhere elsewhere = { .pidfd = -1 };
-	struct init init;
 	cpu_set_t all = cpus_of(0);
-	start_init(&init, 1);
-	elsewhere_begin(&elsewhere, init.pidfd, init.procs_fd);
+	set_up(1);
+	elsewhere_begin(&elsewhere, cell.pidfd, cell.procs_fd);
 	elsewhere_close(&elsewhere);
-	cpu_set_t cpus = cpus_of(init.children[0]);
-	ASSERT(CPU_EQUAL(&cpus, &all));
-	stop_init(&init);
+	ASSERT(may_use(cell.children[0], &all));
+	tear_down();
 }
 
 TEST(one_of_several_is_left_alone)
 {
 	for (size_t count = 0; count <= CHILDREN_MAX; count += CHILDREN_MAX) {
 		struct elsewhere elsewhere = { .pidfd = -1 };
-		struct init init;
 		cpu_set_t all = cpus_of(0);
-		start_init(&init, count);
-		elsewhere_begin(&elsewhere, init.pidfd, init.procs_fd);
+		set_up(count);
+		elsewhere_begin(&elsewhere, cell.pidfd, cell.procs_fd);
 		ASSERT_EQ(elsewhere.pidfd, -1);
-		for (size_t i = 0; i < count; i++) {
-			cpu_set_t cpus = cpus_of(init.children[i]);
-			ASSERT(CPU_EQUAL(&cpus, &all));
-		}
+		for (size_t i = 0; i < count; i++)
+			ASSERT(may_use(cell.children[i], &all));
 		elsewhere_follow(&elsewhere);
-		elsewhere_end(&elsewhere);
 		elsewhere_close(&elsewhere);
-		stop_init(&init);
+		tear_down();
 	}
 }
 
@@ -157,21 +142,16 @@ TEST(one_of_several_is_left_alone)
 TEST(who_is_gone_is_not_mistaken_for_another)
 {
 	struct elsewhere elsewhere = { .pidfd = -1 };
-	struct init init;
-	cpu_set_t all, before, after;
-	start_init(&init, 1);
-	elsewhere_begin(&elsewhere, init.pidfd, init.procs_fd);
-	(void)kill(init.children[0], SIGKILL);
-	while (kill(init.children[0], 0) == 0)
-		(void)sched_yield();
+	cpu_set_t all = cpus_of(0);
+	set_up(1);
+	elsewhere_begin(&elsewhere, cell.pidfd, cell.procs_fd);
+	end_child(0);
+	(void)stay_on(0, &all);
+	cpu_set_t before = cpus_of(0);
 	elsewhere.pid = getpid();
-	ASSERT(stay_on(0, &all));
-	before = cpus_of(0);
 	elsewhere.cpu = -1;
 	elsewhere_follow(&elsewhere);
 	elsewhere_close(&elsewhere);
-	after = cpus_of(0);
-	ASSERT(CPU_EQUAL(&before, &after));
-	ASSERT(sched_setaffinity(0, sizeof(all), &all) == 0);
-	stop_init(&init);
+	ASSERT(may_use(0, &before));
+	tear_down();
 }
