@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/policy.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +85,7 @@ static void put_text(struct writer *writer, const char *text)
 static void put_number(struct writer *writer, int64_t number)
 {
 	char text[32];
-	(void)snprintf(text, sizeof(text), "%" PRId64, number);
+	units_format_count(number, text, sizeof(text));
 	put(writer, text);
 }
 

@@ -64,7 +64,7 @@ static void put_bool(struct writer *writer, const char *key, bool value)
 static void put_number(struct writer *writer, const char *key, int64_t number)
 {
 	char text[32];
-	(void)snprintf(text, sizeof(text), "%" PRId64, number);
+	units_format_count(number, text, sizeof(text));
 	put_word(writer, key, text);
 }
 
@@ -188,7 +188,10 @@ static void put_limits(struct writer *writer, const struct spec *spec)
 		if ((!is_plain && !is_milli) || field->is_record)
 			continue;
 		int64_t value = *(const int64_t *)field_slot(spec, field);
-		units_format_milli(is_milli ? value : value * 1000, text, sizeof(text));
+		if (is_milli)
+			units_format_milli(value, text, sizeof(text));
+		else
+			units_format_count(value, text, sizeof(text));
 		put_word(writer, field->name, value == 0 && field->min > 0 ? "null" : text);
 	}
 	put_close(writer);
