@@ -97,12 +97,11 @@ static bool run_chafa(
 {
 	struct err err = { 0 };
 	struct result result;
-	struct report report = { 0 };
 	struct engine_rest rest = { 0 };
 	const struct engine_wishes wishes = { .outlet = { .fds = { -1, -1 } },
 		.interrupt_fd = interrupt_fd };
 	result_init(&result);
-	bool is_shown = engine_run(spec, &wishes, &result, &report, &rest, &err) == 0 &&
+	bool is_shown = engine_run(spec, &wishes, &result, NULL, &rest, &err) == 0 &&
 			result.status == STATUS_OK && !result.out.is_truncated &&
 			result.out.len > 0 &&
 			picture_filter(result.out.text, result.out.len, pictures, out);

@@ -140,7 +140,8 @@ static int run_spec(struct run_line *line)
 				       strcmp(line->spec.stdin_path, "-") == 0 &&
 				       isatty(STDIN_FILENO);
 	render_begin(&rendering, &line->manner, &result, wishes.interrupt_fd, &wishes.outlet);
-	int r = engine_run(&line->spec, &wishes, &result, &report, &rest, &err);
+	int r = engine_run(
+		&line->spec, &wishes, &result, line->is_explain ? &report : NULL, &rest, &err);
 	render_end(&rendering);
 	if (line->is_explain)
 		print_explain(&report);

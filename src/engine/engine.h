@@ -48,9 +48,9 @@ struct engine_rest {
 	struct err unrecorded; /* why the run was not kept or not recorded; a warning, too */
 };
 
-/* Runs the spec, which may receive a language's defaults. -1: it could not be run; then the
- * result is a setup_error with the same words. Either way, engine_clean() when the result has
- * been told. */
+/* Runs the spec, which may receive a language's defaults; `report` as keeper_run() takes it. -1: it
+ * could not be run; then the result is a setup_error with the same words. Either way,
+ * engine_clean() when the result has been told. */
 int engine_run(struct spec *spec, const struct engine_wishes *wishes, struct result *result,
 	struct report *report, struct engine_rest *rest, struct err *err);
 void engine_clean(struct engine_rest *rest);

@@ -43,12 +43,15 @@
 #include "zygote/zygote.h"
 
 static struct {
-	struct template_page *template;
-	struct raising raising; /* in a guest, until it has its job */
+	struct template_page *template; /* which no guest has */
+	struct raising raising;         /* in a guest, until it has its job */
 	struct thread_note thread;
 	int home_fd; /* owned; our own pidfd, by which we come back; -1: we cannot */
 	int page_fd; /* owned; in a guest: its page as a file; -1: it is none */
 } self = { .home_fd = -1, .page_fd = -1 };
+
+/* What guests are to know of it. */
+static struct template_page known;
 
 /* Whoever waits is told why it is in vain. */
 static int refuse(struct report *report, const struct err *err)
@@ -217,8 +220,9 @@ static int become_guest(const struct guest_request *request, int control_fd)
 {
 	struct err err = { 0 };
 	struct raising *raising = &self.raising;
+	self.template = NULL;
 	*raising = (struct raising){
-		.template = self.template, .listener_fd = -1, .io_fd = -1, .life_fd = -1
+		.template = &known, .listener_fd = -1, .io_fd = -1, .life_fd = -1
 	};
 	raising->page = zygote_map_page(request->fds[GUEST_FD_PAGE], sizeof(*raising->page));
 	if (!raising->page)
@@ -234,13 +238,7 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	self.page_fd = dup2(request->fds[GUEST_FD_PAGE], control_fd + 1);
 	raising->fds[CELL_FD_GATE] = dup2(request->fds[GUEST_FD_GATE], control_fd + 2);
 	(void)close_range((unsigned)control_fd + 3, ~0U, 0);
-	if (payload_confine(raising) < 0)
-		return -1;
-	/* nobody waits yet, and who does pays 20 µs for it */
-	(void)munmap(self.template, sizeof(*self.template));
-	self.template = NULL;
-	raising->template = NULL;
-	return 0;
+	return payload_confine(raising) < 0 ? -1 : 0;
 }
 
 /* To unmap the page takes a while. A guest that hears of its turn does it while nobody waits; what
@@ -300,8 +298,6 @@ int guest_take_job(struct job *ret_job, bool *ret_has_fds)
 		return -1;
 	if (!self.raising.page)
 		tell_start();
-	/* changing the user cleared it; executing a program would have set it again */
-	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	leave_nothing(delivery.count);
 	return 0;
 }
@@ -336,6 +332,7 @@ static int try_out(const char *code)
 		pid = clone_guest(&nowhere);
 	if (pid == 0) {
 		thread_note_restore(&self.thread);
+		self.template = NULL;
 		self.raising = (struct raising){ .page = page_of_trial(),
 			.fds[CELL_FD_GATE] = trial.gate_fds[1] };
 		return 0;
@@ -344,6 +341,16 @@ static int try_out(const char *code)
 		trial_watch(&trial, pid);
 	trial_close(&trial);
 	return 1;
+}
+
+/* The template's page names directories of the host, and to map, read and unmap it takes each guest
+ * 25 µs: none gets it. */
+static int keep_template(struct err *err)
+{
+	jail_copy_inner(&known, self.template);
+	if (madvise(self.template, sizeof(*self.template), MADV_DONTFORK) < 0)
+		return err_sys(err, errno, "keep the template from guests");
+	return 0;
 }
 
 static void merge_memory(void)
@@ -367,6 +374,8 @@ int interpreter_serve(int control_fd, const char *code, struct err *err)
 	self.home_fd = pidfd_open(getpid(), 0);
 	if (self.home_fd >= 0 && jail_fork_into(self.home_fd) < 0)
 		own_close(&self.home_fd);
+	if (keep_template(err) < 0)
+		return refuse(&self.template->base.report, err);
 	merge_memory();
 	if (try_out(code) == 0)
 		return 0;

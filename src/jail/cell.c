@@ -35,7 +35,6 @@ int raise_cgroup(struct raising *raising, struct err *err)
 				return err_sys(err, errno, "join the cell's cgroup");
 		}
 	}
-	step_note(raising, STEP_CGROUP, plan->cgroup, "v%d", plan->cgroup == CGROUP_V1 ? 1 : 2);
 	return 0;
 }
 
@@ -73,25 +72,13 @@ int raise_no_nested_namespaces(struct raising *raising, struct err *err)
 	return r < 0 ? err_sys(err, -r, "forbid further user namespaces") : 0;
 }
 
-/* One zygote's cells may each have a user of their own; the template's files name its own. */
-static bool has_own_users(const struct raising *raising)
-{
-	const struct plan *plan = &raising->page->plan;
-	const struct plan *template = &raising->template->base.plan;
-	return plan->uid != template->uid || plan->gid != template->gid;
-}
-
-/* A tmpfs that hangs nowhere yet. The room for files of ours comes on top of the cell's. */
-static int make_workspace(const struct raising *raising, int *ret_fd, struct err *err)
+/* A tmpfs that hangs nowhere yet. */
+static int make_workspace(const struct plan *plan, int *ret_fd, struct err *err)
 {
 	char size[32];
 	char inodes[32];
-	const struct plan *plan = &raising->page->plan;
-	int own_files = has_own_users(raising) ? USERS_FILES : 0;
-	(void)snprintf(size, sizeof(size), "%lld",
-		(long long)plan->disk + (long long)own_files * sysconf(_SC_PAGESIZE));
-	(void)snprintf(inodes, sizeof(inodes), "%lld",
-		(long long)plan->inodes + (own_files > 0 ? own_files + 1 : 0));
+	(void)snprintf(size, sizeof(size), "%lld", (long long)plan->disk);
+	(void)snprintf(inodes, sizeof(inodes), "%lld", (long long)plan->inodes);
 	auto_fd int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs_fd < 0)
 		return err_sys(err, errno, "open tmpfs");
@@ -125,9 +112,7 @@ static int fill_workspace(int dir_fd, const struct plan *plan, struct err *err)
 	return make_owned_dir(dir_fd, "shm", 01777, plan, err);
 }
 
-/* Takes the detached tree, which must not die unplaced: the kernel waits for a grace period then.
- */
-static int place_tree(int tree_fd, const char *to, uint64_t attrs, struct err *err)
+int place_tree(int tree_fd, const char *to, uint64_t attrs, struct err *err)
 {
 	auto_fd int fd = tree_fd;
 	struct mount_attr attr = { .attr_set = attrs };
@@ -155,17 +140,6 @@ static int place_workspace(int workspace_fd, struct err *err)
 	TRY(bind_tree(workspace_fd, "home", HOME_DIR, 0, err));
 	TRY(bind_tree(workspace_fd, "tmp", "/tmp", 0, err));
 	return bind_tree(workspace_fd, "shm", "/dev/shm", MOUNT_ATTR_NOEXEC, err);
-}
-
-static int place_users(const struct raising *raising, int workspace_fd, struct err *err)
-{
-	if (!has_own_users(raising))
-		return 0;
-	if (mkdirat(workspace_fd, "etc", 0755) < 0)
-		return err_sys(err, errno, "create the workspace's 'etc'");
-	TRY(make_users(workspace_fd, &raising->page->plan, err));
-	TRY(bind_tree(workspace_fd, "etc/passwd", "/etc/passwd", MOUNT_ATTR_RDONLY, err));
-	return bind_tree(workspace_fd, "etc/group", "/etc/group", MOUNT_ATTR_RDONLY, err);
 }
 
 bool is_in_workspace(const char *path)
@@ -255,15 +229,12 @@ int raise_workspace(struct raising *raising, struct err *err)
 	memset(waiting, -1, sizeof(waiting));
 	(void)umask(0022);
 	TRY(take_waiting(raising->template, waiting, err));
-	TRY(make_workspace(raising, &fd, err));
+	TRY(make_workspace(plan, &fd, err));
 	TRY(fill_workspace(fd, plan, err));
 	TRY(place_workspace(fd, err));
-	TRY(place_users(raising, fd, err));
+	TRY(users_place(raising, err));
 	TRY(place_waiting(raising, waiting, err));
-	TRY(send_workspace(raising, fd, err));
-	step_note(raising, STEP_WORKSPACE, 0, "%lld bytes, %lld files in all",
-		(long long)plan->disk, (long long)plan->inodes);
-	return 0;
+	return send_workspace(raising, fd, err);
 }
 
 /* What programs read of a whole /proc: numbers about memory, processors and time. */
@@ -342,7 +313,6 @@ int raise_proc(struct raising *raising, struct err *err)
 	TRY(mount_proc(is_full, err));
 	if (is_full)
 		TRY(mask_proc(err));
-	step_note(raising, STEP_PROC, is_full, "%s", is_full ? "whole, masked" : "processes only");
 	/* read again when the cell ends: what the reaped processes read and wrote */
 	raising->io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 	return 0;
@@ -426,6 +396,5 @@ int raise_rlimits(struct raising *raising, struct err *err)
 		rlim_t seconds = (rlim_t)(plan->cpu_time_ms / 1000) + 2;
 		TRY(lower_limit(RLIMIT_CPU, seconds, seconds + 1, err));
 	}
-	step_note(raising, STEP_RLIMITS, 0, "%lld processes", (long long)plan->pids);
 	return 0;
 }

@@ -58,7 +58,6 @@ int raise_uid(struct raising *raising, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
 	TRY(become_user(plan, err));
-	step_note(raising, STEP_UID, (int)plan->uid, "uid %u, gid %u", plan->uid, plan->gid);
 	return 0;
 }
 
@@ -122,20 +121,22 @@ static int forbid_uncounted(void)
 	return load_filter(code, COUNT_OF(code), 0);
 }
 
+const struct filter *filter_of(const struct plan *plan)
+{
+	return &filters[plan->net == NET_LOOPBACK ? FILTER_CELL_LOOPBACK : FILTER_CELL];
+}
+
 int raise_seccomp(struct raising *raising, struct err *err)
 {
-	enum filter_id id =
-		raising->page->plan.net == NET_LOOPBACK ? FILTER_CELL_LOOPBACK : FILTER_CELL;
-	const struct filter *filter = &filters[id];
+	const struct filter *filter = filter_of(&raising->page->plan);
 	/* nor may a restricted cell have files that Landlock does not see: it exempts these */
 	const struct plan *plan = &raising->page->plan;
 	if ((plan->cgroup == CGROUP_NONE || plan->is_restricted) && forbid_uncounted() < 0)
 		return err_sys(err, errno, "load the filter for memory files");
-	/* said before: the filter may not let us write it afterwards */
-	step_note(raising, STEP_SECCOMP, 1, "%u instructions, watched", filter->len);
+	step_value(raising, STEP_SECCOMP, true);
 	int fd = load_filter(filter->code, filter->len, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	if (fd < 0 && errno == EBUSY) {
-		step_note(raising, STEP_SECCOMP, 1, "%u instructions, not watched", filter->len);
+		step_value(raising, STEP_SECCOMP, false);
 		fd = load_unwatched(filter) < 0 ? -1 : -2;
 	}
 	if (fd == -1)
@@ -194,6 +195,5 @@ int raise_init_guard(struct raising *raising, struct err *err)
 	TRY(jail_die_with_zygote(raising, err));
 	if (load_filter(filter->code, filter->len, 0) < 0)
 		return err_sys(err, errno, "load init's system call filter");
-	step_note(raising, STEP_INIT_GUARD, 0, "%u instructions", filter->len);
 	return 0;
 }

@@ -132,7 +132,7 @@ struct step_outcome {
 	enum step_state state;
 	int32_t value; /* Landlock's ABI, the uid, … */
 	uint32_t took_us;
-	char detail[96]; /* what it did, for --explain */
+	char detail[96]; /* what it did, for --explain; of a cell's steps after jail_tell_steps() */
 };
 
 struct report {
@@ -215,6 +215,8 @@ enum guest_fd {
 
 enum { CGROUP_FDS_MAX = 4 };
 
+enum { USERS_FILES = 2 }; /* that name a cell's user */
+
 struct raising;
 
 struct jail_step {
@@ -250,16 +252,18 @@ struct raising {
 	uint64_t processors; /* of its plan, which a guest may have let go of */
 	const struct template_page *template;
 	int fds[CELL_FD_COUNT + CGROUP_FDS_MAX];
-	int status_fd;            /* where the request came from: what init says goes there */
-	int listener_fd;          /* the watcher's end of the seccomp filter */
-	int io_fd;                /* init's own /proc/self/io */
-	int life_fd;              /* hangs up when the zygote dies */
-	bool has_spare_network;   /* the zygote is in a network namespace nobody used yet */
-	bool is_used_network;     /* an earlier cell was in the one that is handed over */
-	bool has_user_namespace;  /* an interpreter is in its zygote's already */
-	bool is_born;             /* the zygote was born in the cell's namespaces */
-	bool has_fds;             /* the program's descriptors are in their places, */
-	bool is_home;             /* and so is the payload: it is in HOME_DIR */
+	int status_fd;           /* where the request came from: what init says goes there */
+	int listener_fd;         /* the watcher's end of the seccomp filter */
+	int io_fd;               /* its own /proc/self/io, of an init or a guest */
+	int life_fd;             /* hangs up when the zygote dies */
+	bool has_spare_network;  /* the zygote is in a network namespace nobody used yet */
+	bool is_used_network;    /* an earlier cell was in the one that is handed over */
+	bool has_user_namespace; /* an interpreter is in its zygote's already */
+	bool is_born;            /* the zygote was born in the cell's namespaces */
+	bool has_fds;            /* the program's descriptors are in their places, */
+	bool is_home;            /* and so is the payload: it is in HOME_DIR */
+	bool has_users;          /* its user has files of his own: these */
+	int user_fds[USERS_FILES];
 	struct jail_trees *trees; /* private to the template stage */
 	struct jail_programs *programs;
 };
@@ -286,7 +290,7 @@ struct init_message {
 /* What goes over the gate between payload and supervisor. */
 enum gate_kind {
 	GATE_NONE = 0,
-	GATE_READY,       /* with the listener of the filter, when there is one */
+	GATE_READY,       /* with what `has` says */
 	GATE_GO,          /* from the supervisor: the job, as job_send() sends it, with enum gate_fd
 			   * unless the right ones were handed over */
 	GATE_WARM,        /* from the supervisor to a guest: its turn comes soon */
@@ -296,10 +300,18 @@ enum gate_kind {
 	GATE_KIND_COUNT,
 };
 
+/* What comes with GATE_READY, in this order. */
+enum gate_gift {
+	GATE_HAS_LISTENER = 1 << 0, /* of the filter */
+	GATE_HAS_ACCOUNT = 1 << 1,  /* of a guest: its /proc/self/io */
+	GATE_GIFTS_MAX = 2,
+};
+
 struct gate_message {
 	enum gate_kind kind;
 	int32_t sys;
 	int32_t cpu;
+	uint32_t has; /* of enum gate_gift */
 };
 
 /* With GATE_GO: the job follows; if nothing does, it is in a file, the last of the descriptors. */
@@ -411,9 +423,20 @@ int jail_enter_network(int network_fd);
 /* Empties the caller's bounding set, which a cell then inherits empty. */
 void jail_empty_bounding_set(void);
 
+/* In an init, before all else: takes the files that name the cell's user, where they are not the
+ * template's. */
+int jail_take_users(struct raising *raising, struct err *err);
+
 /* Waits until another process, as init for its payload, has raised this step. */
 int jail_await(const struct raising *raising, enum step_id id, struct err *err);
 
 /* A plan from outside the zygote: every count, string and enum in range? */
 int jail_check_plan(const struct plan *plan, struct err *err);
 int jail_check_template(const struct template_page *template, struct err *err);
+
+/* Says in words what the steps of a cell did. */
+void jail_tell_steps(const struct plan *plan, struct report *report);
+
+/* Fills a page of zeros with what processes inside a cell need of its template: paths of the cell,
+ * and nothing about the host. */
+void jail_copy_inner(struct template_page *to, const struct template_page *from);

@@ -60,6 +60,22 @@ static uint64_t rights_of(int abi)
 	return rights;
 }
 
+static int allow_at(int ruleset_fd, int fd, const char *path, uint64_t rights, struct err *err)
+{
+	struct path_attr rule = { .allowed = rights, .parent_fd = fd };
+	if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) < 0)
+		return err_sys(err, errno, "add a Landlock rule for '%s'", path);
+	return 0;
+}
+
+static int allow_dir(int ruleset_fd, const char *path, uint64_t rights, struct err *err)
+{
+	auto_fd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "open '%s' for a Landlock rule", path);
+	return allow_at(ruleset_fd, fd, path, rights, err);
+}
+
 static int allow(int ruleset_fd, const char *path, uint64_t rights, struct err *err)
 {
 	struct stat st;
@@ -68,10 +84,7 @@ static int allow(int ruleset_fd, const char *path, uint64_t rights, struct err *
 		return err_sys(err, errno, "open '%s' for a Landlock rule", path);
 	if (!S_ISDIR(st.st_mode))
 		rights &= FS_FILE_ONLY;
-	struct path_attr rule = { .allowed = rights, .parent_fd = fd };
-	if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) < 0)
-		return err_sys(err, errno, "add a Landlock rule for '%s'", path);
-	return 0;
+	return allow_at(ruleset_fd, fd, path, rights, err);
 }
 
 /* In a restricted cell the right to execute is no directory's, only these files'. */
@@ -104,7 +117,7 @@ static int add_rules(
 		{ "/dev/shm", all },
 	};
 	for (size_t i = 0; i < COUNT_OF(rules); i++)
-		TRY(allow(ruleset_fd, rules[i].path, rules[i].rights & all, err));
+		TRY(allow_dir(ruleset_fd, rules[i].path, rules[i].rights & all, err));
 	for (uint32_t i = 0; i < template->mount_count; i++)
 		if (template->mounts[i].is_writable)
 			TRY(allow(ruleset_fd, template->mounts[i].to, all, err));
@@ -134,7 +147,6 @@ int raise_landlock(struct raising *raising, struct err *err)
 	TRY(add_rules(raising->template, fd, attr.handled_fs, err));
 	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
 		return err_sys(err, errno, "enter the Landlock ruleset");
-	step_note(raising, STEP_LANDLOCK, abi, "ABI %d%s", abi,
-		abi >= 6 ? ", abstract sockets and signals scoped" : "");
+	step_value(raising, STEP_LANDLOCK, abi);
 	return 0;
 }

@@ -92,9 +92,7 @@ int raise_network(struct raising *raising, struct err *err)
 	if (r < 0)
 		return err_sys(err, -r, "unshare the network namespace");
 	raising->has_spare_network = true;
-	step_note(raising, STEP_NETWORK, raising->is_used_network, "%s%s",
-		net_mode_names[raising->page->plan.net],
-		raising->is_used_network ? ", untouched by an earlier cell" : "");
+	step_value(raising, STEP_NETWORK, raising->is_used_network);
 	return 0;
 }
 

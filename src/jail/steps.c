@@ -165,6 +165,11 @@ void step_note(struct raising *raising, enum step_id id, int value, const char *
 	va_end(ap);
 }
 
+void step_value(struct raising *raising, enum step_id id, int value)
+{
+	raising->page->report.steps[id].value = value;
+}
+
 /* The report's words are final: the process that reads them did not see the failure itself. */
 int step_fail(struct raising *raising, enum step_id id, struct err *err)
 {
@@ -356,4 +361,16 @@ int jail_check_template(const struct template_page *template, struct err *err)
 			return err_set(err, ERR_BROKEN, "template with a bad mount path");
 	}
 	return check_programs(template, err);
+}
+
+void jail_copy_inner(struct template_page *to, const struct template_page *from)
+{
+	for (uint32_t i = 0; i < from->mount_count; i++) {
+		memcpy(to->mounts[i].to, from->mounts[i].to, sizeof(to->mounts[i].to));
+		to->mounts[i].is_writable = from->mounts[i].is_writable;
+	}
+	memcpy(to->programs, from->programs, from->program_count * sizeof(from->programs[0]));
+	memcpy(to->loader, from->loader, sizeof(to->loader));
+	to->mount_count = from->mount_count;
+	to->program_count = from->program_count;
 }

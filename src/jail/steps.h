@@ -20,10 +20,6 @@ int raise_commands(struct raising *raising, struct err *err);
 int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err);
 
-/* template.c: writes etc/passwd and etc/group beneath `dir_fd`. */
-enum { USERS_FILES = 2 };
-int make_users(int dir_fd, const struct plan *plan, struct err *err);
-
 /* cell.c */
 int raise_cgroup(struct raising *raising, struct err *err);
 int raise_cgroup_namespace(struct raising *raising, struct err *err);
@@ -33,6 +29,16 @@ int raise_proc(struct raising *raising, struct err *err);
 int raise_hostname(struct raising *raising, struct err *err);
 int raise_session(struct raising *raising, struct err *err);
 int raise_rlimits(struct raising *raising, struct err *err);
+
+/* cell.c: takes the detached tree, which must not die unplaced: the kernel waits for a grace period
+ * then. */
+int place_tree(int tree_fd, const char *to, uint64_t attrs, struct err *err);
+
+/* users.c: writes the template's, beneath the working directory; makes a place for those of its
+ * cells' users; and puts those that a cell took where programs look. */
+int users_make(const struct plan *plan, struct err *err);
+int users_make_place(struct err *err);
+int users_place(const struct raising *raising, struct err *err);
 
 /* network.c */
 int raise_network(struct raising *raising, struct err *err);
@@ -44,6 +50,7 @@ int raise_uid(struct raising *raising, struct err *err);
 int raise_capabilities(struct raising *raising, struct err *err);
 int raise_no_new_privs(struct raising *raising, struct err *err);
 int raise_seccomp(struct raising *raising, struct err *err);
+const struct filter *filter_of(const struct plan *plan); /* of the program's processes */
 
 /* Whether a given directory goes below /home/user or /tmp: it waits in the template's /run until
  * these are there. */
@@ -59,6 +66,7 @@ int idmap_open(uint32_t host_uid, uint32_t host_gid, uint32_t cell_uid, uint32_t
 /* steps.c: writes the failure of a step into the report. Returns -1. */
 int step_fail(struct raising *raising, enum step_id id, struct err *err);
 
-/* Says what a step did, for --explain. */
+/* Says what a step did, for --explain: a template's in words, a cell's in a number (words.c). */
 void step_note(struct raising *raising, enum step_id id, int value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+void step_value(struct raising *raising, enum step_id id, int value);

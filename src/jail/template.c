@@ -241,26 +241,13 @@ static int make_skeleton(struct err *err)
 	return 0;
 }
 
-static int make_file(int dir_fd, const char *path, const char *text, struct err *err)
+static int make_file(const char *path, const char *text, struct err *err)
 {
-	auto_fd int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_sys(err, errno, "create '/%s'", path);
 	int r = io_write(fd, text, strlen(text));
 	return r < 0 ? err_sys(err, -r, "write '/%s'", path) : 0;
-}
-
-int make_users(int dir_fd, const struct plan *plan, struct err *err)
-{
-	char text[256];
-	(void)snprintf(text, sizeof(text),
-		"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-		"user:x:%u:%u:user:/home/user:/bin/sh\n"
-		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		plan->uid, plan->gid);
-	TRY(make_file(dir_fd, "etc/passwd", text, err));
-	(void)snprintf(text, sizeof(text), "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
-	return make_file(dir_fd, "etc/group", text, err);
 }
 
 static int fill_skeleton(struct err *err)
@@ -269,7 +256,7 @@ static int fill_skeleton(struct err *err)
 		if (mkdir(skeleton_dirs[i], 0755) < 0)
 			return err_sys(err, errno, "create '/%s'", skeleton_dirs[i]);
 	for (size_t i = 0; i < COUNT_OF(skeleton_files); i++)
-		TRY(make_file(AT_FDCWD, skeleton_files[i].path, skeleton_files[i].text, err));
+		TRY(make_file(skeleton_files[i].path, skeleton_files[i].text, err));
 	for (size_t i = 0; i < COUNT_OF(skeleton_links); i++)
 		if (symlink(skeleton_links[i].target, skeleton_links[i].path) < 0)
 			return err_sys(err, errno, "create '/%s'", skeleton_links[i].path);
@@ -303,7 +290,7 @@ static int attach_tree(const struct tree *tree, struct err *err)
 		if (mkdir(tree->to, 0755) < 0 && errno != EEXIST)
 			return err_sys(err, errno, "create '/%s'", tree->to);
 	} else {
-		TRY(make_file(AT_FDCWD, tree->to, "", err));
+		TRY(make_file(tree->to, "", err));
 	}
 	if (move_mount(tree->fd, "", AT_FDCWD, tree->to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, errno, "attach '/%s'", tree->to);
@@ -420,7 +407,7 @@ int raise_rootfs(struct raising *raising, struct err *err)
 	TRY(collect_programs(raising, root_fd, err));
 	TRY(make_skeleton(err));
 	TRY(fill_skeleton(err));
-	TRY(make_users(AT_FDCWD, &raising->page->plan, err));
+	TRY(users_make(&raising->page->plan, err));
 	for (size_t i = 0; i < shown_count; i++)
 		TRY(attach_tree(&raising->trees->items[i], err));
 	bool is_host = strcmp(rootfs, "/") == 0;
@@ -482,6 +469,8 @@ int raise_pivot(struct raising *raising, struct err *err)
 		return err_sys(err, errno, "enter the new root");
 	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID, NULL) < 0)
 		return err_sys(err, errno, "make the root read-only");
+	if (raising->page->plan.mode == MODE_ROOT && raising->page->plan.is_resident)
+		TRY(users_make_place(err));
 	for (size_t i = 0; i < raising->trees->count; i++)
 		own_close(&raising->trees->items[i].fd);
 	own_free(&raising->trees);

@@ -752,7 +752,10 @@ int keeper_run(struct keeper *keeper, const struct task *task, struct result *re
 	if (task->outlet.begun)
 		task->outlet.begun(task->outlet.context);
 	result->runtime = "local";
-	return run_cell(keeper->last, report ? report : &own, err);
+	int r = run_cell(keeper->last, report ? report : &own, err);
+	if (report && keeper->last->page)
+		jail_tell_steps(&keeper->last->page->plan, report);
+	return r;
 }
 
 int keeper_take_build(struct keeper *keeper, int *ret_fd, struct err *err)

@@ -109,7 +109,8 @@ struct cell {
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;
 	int channel_fd;
-	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited */
+	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited; of a
+				      * guest only its own */
 	int procs_fd;                /* the list of its group, likewise; -1: opened when needed */
 	struct elsewhere elsewhere;  /* what was started in it, while its client holds it */
 	int delivery[GATE_FD_COUNT]; /* for the program: open only until they are sent */

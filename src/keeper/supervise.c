@@ -71,9 +71,10 @@ static void start_clock(struct cell *cell)
 void cell_hear_gate(struct cell *cell)
 {
 	struct gate_message message = { 0 };
-	int fd = -1;
-	size_t fd_count = 1;
-	ssize_t n = io_recv(cell->gate_fd, &message, sizeof(message), &fd, &fd_count);
+	int fds[GATE_GIFTS_MAX] = { -1, -1 };
+	size_t fd_count = COUNT_OF(fds);
+	size_t at = 0;
+	ssize_t n = io_recv(cell->gate_fd, &message, sizeof(message), fds, &fd_count);
 	if (n != sizeof(message)) {
 		own_close(&cell->gate_fd); /* the program runs, or the payload is dead */
 		return;
@@ -82,13 +83,15 @@ void cell_hear_gate(struct cell *cell)
 		cell->is_ready = true;
 		if (cell->task)
 			start_clock(cell);
-		if (fd_count == 1)
-			cell->listener_fd = take_fd(&fd);
+		if ((message.has & GATE_HAS_LISTENER) && at < fd_count)
+			cell->listener_fd = take_fd(&fds[at++]);
+		if ((message.has & GATE_HAS_ACCOUNT) && at < fd_count)
+			cell->io_fds[0] = take_fd(&fds[at++]);
 	} else if (message.kind == GATE_EXEC_FAILED) {
 		cell->exec_errno = message.sys;
 	}
-	if (fd_count == 1)
-		own_close(&fd);
+	for (; at < fd_count; at++)
+		own_close(&fds[at]);
 }
 
 /* The first word of what was started. It has not been given anything to say more. */
@@ -139,8 +142,8 @@ void cell_open_gauges(struct cell *cell)
 	if (!cell->has_group)
 		return;
 	cgroup_open_gauges(&cell->group);
-	if (cell->walls.form == FORM_GATE)
-		return; /* its init will tell */
+	if (cell->walls.form != FORM_STARTED)
+		return; /* its init will tell, or the guest did */
 	auto_fd int procs_fd = cgroup_open_procs(&cell->group);
 	sample_open_accounts(procs_fd, cell->io_fds);
 }
@@ -584,18 +587,25 @@ int cell_open_gate(struct cell *cell, struct err *err)
 /* Init and payload are all there is; the payload may have threads. */
 static bool is_pair(const struct cell *cell)
 {
-	if (cgroup_pids_peak(&cell->group) == SAMPLE_ACCOUNTS)
-		return true;
 	auto_fd int own_fd = cell->procs_fd < 0 ? cgroup_open_procs(&cell->group) : -1;
 	return sample_is_pair(cell->procs_fd < 0 ? own_fd : cell->procs_fd);
+}
+
+/* Whether those that are open tell all there is. A guest's own does if there was never anybody else
+ * but init, which has nothing to read or write. */
+static bool has_accounts(const struct cell *cell)
+{
+	bool is_guest = cell->walls.form == FORM_GUEST;
+	if (!cell->has_group || cell->io_fds[0] < 0 || (!is_guest && cell->io_fds[1] < 0))
+		return false;
+	return cgroup_pids_peak(&cell->group) == SAMPLE_ACCOUNTS || (!is_guest && is_pair(cell));
 }
 
 /* Who is gone has left its account to who reaped it. */
 static void count_io(struct cell *cell)
 {
 	struct init_message *end = &cell->end;
-	bool has_accounts = cell->has_group && cell->io_fds[0] >= 0 && cell->io_fds[1] >= 0;
-	if (has_accounts && is_pair(cell) &&
+	if (has_accounts(cell) &&
 		sample_accounts(cell->io_fds, &end->read_bytes, &end->write_bytes))
 		return;
 	auto_fd int procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;

@@ -92,8 +92,8 @@ static size_t fill(
 		add_group(&cell->group, terms, fds, &fd_count);
 	if (turn)
 		add_account(turn, terms, fds, &fd_count);
-	else if (add_fds(cell->io_fds, SAMPLE_ACCOUNTS, fds, &fd_count))
-		terms->account_count = SAMPLE_ACCOUNTS;
+	else if (add_fds(cell->io_fds, cell->io_fds[1] < 0 ? 1 : SAMPLE_ACCOUNTS, fds, &fd_count))
+		terms->account_count = cell->io_fds[1] < 0 ? 1 : SAMPLE_ACCOUNTS;
 	/* who borrows it does not see the template's page */
 	cell_report(cell, &cell->page->report);
 	if (terms->has_workspace)

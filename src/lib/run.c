@@ -51,7 +51,6 @@ static int run(
 {
 	struct spec spec;
 	struct result result;
-	struct report report = { 0 };
 	struct engine_rest rest = { 0 };
 	const struct engine_wishes wishes = {
 		.outlet = outlet_of(asked),
@@ -63,7 +62,7 @@ static int run(
 	if (r < 0)
 		result_refuse(&result, err);
 	else
-		r = engine_run(&spec, &wishes, &result, &report, &rest, err);
+		r = engine_run(&spec, &wishes, &result, NULL, &rest, err);
 	*ret_result = result_give(&result, &spec);
 	engine_clean(&rest);
 	spec_done(&spec);

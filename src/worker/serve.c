@@ -108,7 +108,6 @@ static int do_run(const struct order *order)
 	struct err err = { 0 };
 	struct spec spec;
 	struct result result;
-	struct report report = { 0 };
 	struct engine_rest rest = { 0 };
 	struct engine_wishes wishes = { .interrupt_fd = WORKER_CANCEL_FD,
 		.wants_version = true,
@@ -125,7 +124,7 @@ static int do_run(const struct order *order)
 	else if (order_is_cancelled(order))
 		refuse(&result, STATUS_INTERRUPTED, "interrupted before it began");
 	else
-		(void)engine_run(&spec, &wishes, &result, &report, &rest, &err);
+		(void)engine_run(&spec, &wishes, &result, NULL, &rest, &err);
 	auto_free char *json = result_to_json(&result, &spec, false);
 	int r = events_finish(&events, json);
 	engine_clean(&rest);

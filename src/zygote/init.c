@@ -143,7 +143,7 @@ _Noreturn void init_run(struct raising *raising)
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
-	if (jail_walk(raising, STAGE_INIT, &err) < 0)
+	if (jail_take_users(raising, &err) < 0 || jail_walk(raising, STAGE_INIT, &err) < 0)
 		_exit(1);
 	pid_t payload = raising->page->plan.has_guest ? 0 : fork();
 	if (payload == 0 && !raising->page->plan.has_guest)

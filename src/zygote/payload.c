@@ -24,13 +24,31 @@ enum { AWAKE_US = 300 }; /* who rouses us is at work on the rest */
 
 static int come_to_gate(struct raising *raising)
 {
-	const struct gate_message message = { .kind = GATE_READY };
+	struct gate_message message = { .kind = GATE_READY };
 	int gate_fd = raising->fds[CELL_FD_GATE];
-	size_t fd_count = raising->listener_fd >= 0 ? 1 : 0;
-	if (io_send(gate_fd, &message, sizeof(message), &raising->listener_fd, fd_count) < 0)
+	int fds[GATE_GIFTS_MAX];
+	size_t fd_count = 0;
+	if (raising->listener_fd >= 0) {
+		message.has |= GATE_HAS_LISTENER;
+		fds[fd_count++] = raising->listener_fd;
+	}
+	if (raising->page->plan.has_guest && raising->io_fd >= 0) {
+		message.has |= GATE_HAS_ACCOUNT;
+		fds[fd_count++] = raising->io_fd;
+	}
+	if (io_send(gate_fd, &message, sizeof(message), fds, fd_count) < 0)
 		return -1;
 	own_close(&raising->listener_fd);
+	own_close(&raising->io_fd);
 	return 0;
+}
+
+/* Its supervisor would have to look for it. To have it, a guest must be readable again: changing
+ * the user put an end to that, and executing a program would have changed it back. */
+static void open_account(struct raising *raising)
+{
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	raising->io_fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 }
 
 /* A processor that sleeps takes as long to wake up as a short program takes to run. */
@@ -202,6 +220,8 @@ int payload_confine(struct raising *raising)
 		jail_await(raising, STEP_INIT_GUARD, &err) < 0)
 		return -1;
 	(void)prctl(PR_SET_TIMERSLACK, 0, 0, 0, 0);
+	if (raising->page->plan.has_guest)
+		open_account(raising);
 	return come_to_gate(raising);
 }
 

@@ -198,7 +198,10 @@ def explain(person):
               json.loads(person.call("doctor", "--json").out)["layers"]]
     for name in layers:
         matches(ran.err, rf"(?m)^hotcell: {name} +(raised|not wanted) ", "stderr")
-    matches(ran.err, r"(?m)^hotcell: seccomp +raised +\d+ us ", "stderr")
+    for words in (r"seccomp +raised +\d+ us  system call filter: \d+ instructions, watched",
+                  r"workspace +raised +\d+ us  .*: \d+ bytes, \d+ files in all",
+                  r"rootfs +raised +\d+ us  .*: host, \d+ paths shown, read-only"):
+        matches(ran.err, rf"(?m)^hotcell: {words}$", "stderr")
     equal(len(ran.err.splitlines()), len(layers), "lines on stderr")
 
 

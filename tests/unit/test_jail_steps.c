@@ -434,3 +434,72 @@ TEST(a_failed_clone_is_one_failed_step)
 	ASSERT_EQ(page->report.steps[STEP_PID_NAMESPACE].state, STEP_RAISED);
 	ASSERT_EQ(page->report.steps[STEP_CELL_USER_NAMESPACE].state, STEP_NOT_WANTED);
 }
+
+static const void *find_in(const struct template_page *page, const char *words)
+{
+	return memmem(page, sizeof(*page), words, strlen(words));
+}
+
+TEST(what_cells_know_of_their_template_names_nothing_of_the_host)
+{
+	auto_free struct template_page *template = good_template();
+	auto_free struct template_page *known = xcalloc(1, sizeof(*known));
+	(void)snprintf(template->rootfs, sizeof(template->rootfs), "/srv/root");
+	(void)snprintf(template->runtime, sizeof(template->runtime), "/srv/runtime");
+	template->mounts[1].is_writable = true;
+	(void)snprintf(template->programs[0], LIMIT_PROGRAM_PATH, "/usr/bin/ls");
+	template->program_count = 1;
+	(void)snprintf(template->loader, sizeof(template->loader), "/lib64/ld.so");
+	ASSERT(find_in(template, "/srv/"));
+	jail_copy_inner(known, template);
+	ASSERT(!find_in(known, "/srv/"));
+	ASSERT_EQ(known->mount_count, 2);
+	ASSERT_STR(known->mounts[1].to, "/mnt/1");
+	ASSERT(known->mounts[1].is_writable && !known->mounts[0].is_writable);
+	ASSERT_EQ(known->mounts[2].to[0], '\0'); /* it has no third one */
+	ASSERT_EQ(known->program_count, 1);
+	ASSERT_STR(known->programs[0], "/usr/bin/ls");
+	ASSERT_STR(known->loader, "/lib64/ld.so");
+}
+
+TEST(the_steps_of_a_cell_are_told_in_words)
+{
+	struct plan plan = good_plan(MODE_ROOT, NET_NONE);
+	struct report report = { 0 };
+	const struct {
+		enum step_id id;
+		int value;
+		const char *words;
+	} told[] = {
+		{ STEP_NETWORK, 0, "none" },
+		{ STEP_CGROUP, 0, "v1" },
+		{ STEP_RLIMITS, 0, "8 processes" },
+		{ STEP_WORKSPACE, 0, "1048576 bytes, 100 files in all" },
+		{ STEP_PROC, 0, "processes only" },
+		{ STEP_UID, 0, "uid 200007, gid 200007" },
+		{ STEP_LANDLOCK, 7, "ABI 7, abstract sockets and signals scoped" },
+		{ STEP_LANDLOCK, 3, "ABI 3" },
+	};
+	(void)snprintf(report.steps[STEP_ROOTFS].detail, 96, "by its template");
+	report.steps[STEP_ROOTFS].state = STEP_RAISED;
+	for (size_t i = 0; i < COUNT_OF(told); i++) {
+		report.steps[told[i].id].state = STEP_RAISED;
+		report.steps[told[i].id].value = told[i].value;
+		jail_tell_steps(&plan, &report);
+		ASSERT_STR(report.steps[told[i].id].detail, told[i].words);
+	}
+	ASSERT_STR(report.steps[STEP_ROOTFS].detail, "by its template");
+	ASSERT_STR(report.steps[STEP_SECCOMP].detail, ""); /* it was not raised */
+	report.steps[STEP_SECCOMP].state = STEP_RAISED;
+	jail_tell_steps(&plan, &report);
+	ASSERT_HAS(report.steps[STEP_SECCOMP].detail, " instructions, not watched");
+	report.steps[STEP_SECCOMP].value = true;
+	report.steps[STEP_NETWORK].value = true;
+	plan.cgroup = CGROUP_V2;
+	plan.has_full_proc = true;
+	jail_tell_steps(&plan, &report);
+	ASSERT_HAS(report.steps[STEP_SECCOMP].detail, " instructions, watched");
+	ASSERT_STR(report.steps[STEP_NETWORK].detail, "none, untouched by an earlier cell");
+	ASSERT_STR(report.steps[STEP_CGROUP].detail, "v2");
+	ASSERT_STR(report.steps[STEP_PROC].detail, "whole, masked");
+}

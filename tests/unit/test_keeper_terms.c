@@ -200,7 +200,7 @@ TEST(its_groups_arrive_without_those_it_has_not)
 	}
 }
 
-TEST(its_gauges_arrive_all_or_none)
+TEST(its_gauges_arrive_all_or_none_and_the_accounts_that_there_are)
 {
 	for (int missing = 0; missing < 2; missing++) {
 		int before = count_fds();
@@ -218,7 +218,8 @@ TEST(its_gauges_arrive_all_or_none)
 		check_same("the alarm", cell->group.oom_fd, lent->group.oom_fd);
 		if (missing) {
 			ASSERT_EQ(cell->group.gauge_fds[0], -1);
-			ASSERT_EQ(cell->io_fds[0], -1);
+			check_same("a guest's account", cell->io_fds[0], lent->io_fds[0]);
+			ASSERT_EQ(cell->io_fds[1], -1);
 		} else {
 			check_same("a gauge", cell->group.gauge_fds[2], lent->group.gauge_fds[2]);
 			check_same("init's account", cell->io_fds[0], lent->io_fds[0]);
