@@ -14,7 +14,7 @@
 #include "keeper/machine.h"
 
 enum {
-	BERTHS_MAX = 32,
+	BERTHS_MAX = 64,  /* what a busy lender needs: they rest for some ten milliseconds */
 	BERTHS_QUIET = 4, /* when nothing is asked for */
 };
 

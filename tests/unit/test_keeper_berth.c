@@ -85,6 +85,8 @@ TEST(a_berth_serves_again_with_its_slot)
 	berths_give(&berths, &slot, &group);
 	ASSERT_EQ(slot.fd, -1);
 	ASSERT_EQ(berths.count, 1);
+	for (size_t i = 0; i < CGROUP_GAUGE_COUNT; i++)
+		ASSERT(berths.items[0].group.gauge_fds[i] >= 0);
 	struct slot other;
 	ASSERT(!slot_take_number(&other, number)); /* nobody else has it meanwhile */
 	ASSERT(take());
