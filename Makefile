@@ -107,7 +107,7 @@ python_include := $(if $(SANITIZE),,$(wildcard $(shell \
 	/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h))
 module     := $(if $(python_include),$(BUILD)/runtimes/python/_hotcell.abi3.so)
 module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c src/zygote/template.c \
-	$(addprefix src/base/,buf.c cpus.c err.c io.c own.c) src/model/fields.c
+	$(addprefix src/base/,buf.c cpus.c err.c io.c own.c pin.c) src/model/fields.c
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # The library: in the programs of others, where only what hotcell.h declares may be seen.

@@ -8,7 +8,7 @@
  * What is only read, code above all, is not copied at a fork but looked up again: it is noted as
  * well.
  *
- * Of these pages, most are copied right at the fork (pin.c), whether or not there will be time
+ * Of these pages, most are copied right at the fork (base/pin.c), whether or not there will be time
  * later. What is copied so is for good: a cell that stands ready is to be small, so there is a
  * limit.
  *
@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/pin.h"
 #include "interpreter/huge.h"
-#include "interpreter/pin.h"
 #include "interpreter/proc_text.h"
 
 #ifndef MADV_POPULATE_READ /* since 5.14 */

@@ -12,7 +12,9 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -24,6 +26,7 @@
 
 #include "base/io.h"
 #include "base/own.h"
+#include "base/pin.h"
 #include "zygote/parts.h"
 #include "zygote/zygote.h"
 
@@ -43,6 +46,37 @@ static void note_refusal(struct cell_page *page, const struct err *err)
 			err->text);
 }
 
+/* NOLINTBEGIN(performance-no-int-to-ptr): pages are told by their addresses */
+static void *page_of(const void *at, size_t size)
+{
+	return (void *)((uintptr_t)at / size * size);
+}
+/* NOLINTEND(performance-no-int-to-ptr) */
+
+/* Every init writes to these at once, and so do we after each birth: copied at the birth, neither
+ * of us waits for it. Of the stack, what is from `zygote` down to where an init gets. They are ours
+ * until we die, and inits close what they do not need. */
+static void pin_own_pages(const struct zygote *zygote)
+{
+	enum { DEPTH = 3 * 4096 };
+	volatile char depth[DEPTH];
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	for (size_t i = 0; i < DEPTH; i += size)
+		depth[i] = 0; /* a page that was never there cannot be pinned */
+	void *chunk = malloc(1);
+	char *bottom = page_of((const void *)depth, size);
+	char *top = page_of(zygote, size);
+	const struct iovec pages[] = {
+		{ bottom, (size_t)(top - bottom) + size },
+		{ page_of(chunk, size), size },
+		{ page_of(&errno, size), size },
+	};
+	free(chunk);
+	auto_fd int fd = pin_open();
+	if (fd >= 0 && pin_pages(fd, pages, COUNT_OF(pages)) == 0)
+		(void)take_fd(&fd);
+}
+
 static void raise_template(struct zygote *zygote, const int *fds, size_t fd_count)
 {
 	struct err err = { 0 };
@@ -54,6 +88,8 @@ static void raise_template(struct zygote *zygote, const int *fds, size_t fd_coun
 		zygote->template = template;
 	else if (template)
 		note_refusal(&template->base, &err);
+	if (zygote->template && template->base.plan.is_resident)
+		pin_own_pages(zygote);
 }
 
 static pid_t clone_init(uint64_t flags, int cgroup_fd, int *ret_pidfd)

@@ -7,10 +7,11 @@ can look, and as root the test itself looks into every process of the daemon. Th
 the search in two halves, which are nowhere beside each other unless the token is there.
 """
 import json
+import os
 import secrets
 
 from daemon import Daemon
-from suite import HUNG_AFTER, ROOT, check, children, claim, equal, parse_result, wait_until
+from suite import HUNG_AFTER, ROOT, check, children, claim, descendants, equal, parse_result, read, wait_until
 
 LOOKS = 2  # of all cells that stand ready, and again of those that took their place
 
@@ -309,3 +310,25 @@ def nothing_in_processes(person):
             found = [pid for pid in family(daemon.process.pid) if has_token(pid, token.encode())]
             names = [open(f"/proc/{pid}/cmdline", encoding="utf-8").read() for pid in found]
             equal(names, [], f"processes with a token of {language}")
+
+
+def has_ring(pid):
+    """Whether a process holds what pins pages: as a template's own it is open only there."""
+    names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    return "anon_inode:[io_uring]" in names
+
+
+@claim("what holds the pages of a zygote or an interpreter is open in no cell", ROOT)
+def no_ring_in_cells(person):
+    with Daemon(person) as daemon:
+        for code in ("print(1)", "import time; time.sleep(0.1); print(1)"):
+            equal(person.json("-c", code, env={"HOTCELL_SOCKET": daemon.path}).is_ok().stdout, "1\n", "stdout")
+        daemon.settle()
+        [keeper] = [pid for pid in children(daemon.process.pid) if b"keeper" in read(f"/proc/{pid}/cmdline")]
+        templates = children(keeper)
+        # an init that has no cell yet is the zygote's copy, and still root
+        cells = [pid for template in templates for pid in descendants(template)
+                 if b"\nUid:\t0\t" not in read(f"/proc/{pid}/status")]
+        check(len(cells) >= 2, f"{len(cells)} processes stand ready")
+        check(any(has_ring(pid) for pid in templates), "the kernel's list of descriptors does not tell it")
+        equal([pid for pid in cells if has_ring(pid)], [], "processes of cells that hold it")

@@ -6,7 +6,7 @@
  * besides. A ring of io_uring that knows buffers counts as such a device, whether it is ever used
  * or not. The copy stays on the account of the process that was copied.
  */
-#include "interpreter/pin.h"
+#include "base/pin.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>

@@ -8,10 +8,9 @@
 #include <sys/wait.h>
 
 #include "base/own.h"
-#include "interpreter/huge.h"
-#include "interpreter/pin.h"
+#include "base/pin.h"
 
-enum { PAGES = 64, FEW = 16 };
+enum { PAGE = 4096, PAGES = 64, FEW = 16 };
 
 static unsigned char *map(void)
 {
