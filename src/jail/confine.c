@@ -56,9 +56,7 @@ static int become_user(const struct plan *plan, struct err *err)
 
 int raise_uid(struct raising *raising, struct err *err)
 {
-	const struct plan *plan = &raising->page->plan;
-	TRY(become_user(plan, err));
-	return 0;
+	return become_user(&raising->page->plan, err);
 }
 
 static int drop_capabilities(struct err *err)
@@ -128,9 +126,9 @@ const struct filter *filter_of(const struct plan *plan)
 
 int raise_seccomp(struct raising *raising, struct err *err)
 {
-	const struct filter *filter = filter_of(&raising->page->plan);
-	/* nor may a restricted cell have files that Landlock does not see: it exempts these */
 	const struct plan *plan = &raising->page->plan;
+	const struct filter *filter = filter_of(plan);
+	/* nor may a restricted cell have files that Landlock does not see: it exempts these */
 	if ((plan->cgroup == CGROUP_NONE || plan->is_restricted) && forbid_uncounted() < 0)
 		return err_sys(err, errno, "load the filter for memory files");
 	step_value(raising, STEP_SECCOMP, true);

@@ -130,7 +130,7 @@ enum {
 
 struct step_outcome {
 	enum step_state state;
-	int32_t value; /* Landlock's ABI, the uid, … */
+	int32_t value; /* Landlock's ABI, whether calls are watched, … */
 	uint32_t took_us;
 	char detail[96]; /* what it did, for --explain; of a cell's steps after jail_tell_steps() */
 };
@@ -176,7 +176,7 @@ struct template_page {
 	char loader[LIMIT_PROGRAM_PATH];
 };
 
-enum { PLAN_MAGIC = 0x68634c03 };
+enum { PLAN_MAGIC = 0x68634c04 };
 
 /* Where a cell's programs begin. */
 #define HOME_DIR "/home/user"

@@ -17,8 +17,8 @@ void berths_give(struct berths *berths, struct slot *slot, struct cgroup *group)
 		leave(slot, group);
 		return;
 	}
-	cgroup_open_gauges(
-		group); /* for all that will be in it; a busy lender has no time for each */
+	/* for all cells to come: who lends one as soon as it is asked for has no time for that */
+	cgroup_open_gauges(group);
 	struct berth *berth = &berths->items[berths->count++];
 	*berth = (struct berth){ .slot = *slot, .group = *group };
 	slot->fd = -1;

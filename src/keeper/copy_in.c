@@ -47,20 +47,27 @@ static int make_parents(
 	return 0;
 }
 
+/* `path` is beneath `dir_fd`, `name` beneath the home. */
+static int create_at(const struct workspace *workspace, int dir_fd, const char *path,
+	const char *name, mode_t mode, int *ret_fd, struct err *err)
+{
+	int fd = beneath_open(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL, mode);
+	if (fd == -EEXIST)
+		return err_set(
+			err, ERR_INVALID, "--file: '%s' would be put into the cell twice", name);
+	if (fd < 0)
+		return err_sys(err, -fd, "create '/home/user/%s'", name);
+	*ret_fd = fd;
+	return fchown(fd, workspace->uid, workspace->gid) < 0 || fchmod(fd, mode) < 0
+		       ? err_sys(err, errno, "hand over '/home/user/%s'", name)
+		       : 0;
+}
+
 static int create(const struct workspace *workspace, int home_fd, const char *path, mode_t mode,
 	int *ret_fd, struct err *err)
 {
 	TRY(make_parents(workspace, home_fd, path, err));
-	int fd = beneath_open(home_fd, path, O_WRONLY | O_CREAT | O_EXCL, mode);
-	if (fd == -EEXIST)
-		return err_set(
-			err, ERR_INVALID, "--file: '%s' would be put into the cell twice", path);
-	if (fd < 0)
-		return err_sys(err, -fd, "create '/home/user/%s'", path);
-	*ret_fd = fd;
-	return fchown(fd, workspace->uid, workspace->gid) < 0 || fchmod(fd, mode) < 0
-		       ? err_sys(err, errno, "hand over '/home/user/%s'", path)
-		       : 0;
+	return create_at(workspace, home_fd, path, path, mode, ret_fd, err);
 }
 
 static int open_home(const struct workspace *workspace, struct err *err)
@@ -80,11 +87,10 @@ static int explain_full(int sys, const char *path, struct err *err)
 int workspace_create(
 	const struct workspace *workspace, const char *name, int *ret_fd, struct err *err)
 {
-	auto_fd int home_fd = open_home(workspace, err);
+	char path[PATH_MAX];
 	auto_fd int fd = -1;
-	if (home_fd < 0)
-		return -1;
-	TRY(create(workspace, home_fd, name, 0644, &fd, err));
+	(void)snprintf(path, sizeof(path), "home/%s", name);
+	TRY(create_at(workspace, workspace->fd, path, name, 0644, &fd, err));
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
