@@ -348,11 +348,24 @@ static void finish(void *context, struct MHD_Connection *connection, void **slot
 /* ---- listeners ----------------------------------------------------------------------------------
  */
 
+static unsigned int count_connections(const struct listener_socket *listener)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+	return info ? info->num_connections : 0;
+}
+
+/* Where there was no room, libmicrohttpd looks for who waits only at the beginning of a turn, and
+ * some may have left in this one. */
 static void turn(struct listener_socket *listener)
 {
 	MHD_UNSIGNED_LONG_LONG ms = 0;
+	unsigned int before = 0;
 	listener->is_woken = false;
-	(void)MHD_run(listener->daemon);
+	do {
+		before = count_connections(listener);
+		(void)MHD_run(listener->daemon);
+	} while (count_connections(listener) < before);
 	listener->next_us = MHD_get_timeout(listener->daemon, &ms) == MHD_YES
 				    ? clock_us() + (int64_t)ms * 1000
 				    : INT64_MAX;
@@ -375,6 +388,15 @@ __attribute__((format(printf, 2, 0))) static void say(void *context, const char 
 	log_say(LEVEL_DEBUG, "http: %s", text); /* a client can make it say a lot */
 }
 
+/* One listener is beside the daemon's socket, and another may be where `listen` says. Who comes
+ * when all are taken waits; a worker that ran for somebody here must never wait for one of these.
+ */
+static unsigned int connections_max(const struct http *http)
+{
+	unsigned int share = http->settings.connections / 2;
+	return share < 1 ? 1 : share < CONNECTIONS_MAX ? share : CONNECTIONS_MAX;
+}
+
 /* Takes `fd`. */
 static int start_listener(
 	struct http *http, int fd, struct listener_socket *listener, struct err *err)
@@ -393,9 +415,9 @@ static int start_listener(
 	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve, listener,
 		MHD_OPTION_EXTERNAL_LOGGER, say, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_NOTIFY_COMPLETED, finish, NULL, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)HEADERS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_SECONDS,
-		MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+		connections_max(http), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_SECONDS, MHD_OPTION_ARRAY, more,
+		MHD_OPTION_END);
 	if (!listener->daemon) {
 		(void)close(fd);
 		return err_set(err, ERR_BROKEN, "HTTP could not be started");

@@ -20,7 +20,7 @@
 enum {
 	OWN_FDS = 32,    /* streams, sockets, and some in the air */
 	WORKER_FDS = 4,  /* its sockets, its loan, and the next one */
-	HTTP_FDS = 4096, /* as many as a listener takes */
+	HTTP_FDS = 8192, /* as many as two listeners take */
 };
 
 void server_log(const char *fmt, ...)
@@ -69,11 +69,25 @@ static void take_signal(void *context, uint32_t events)
 
 /* Every client that may be here has a descriptor for sure, and so has every worker; connections
  * over HTTP have what is left. */
+static rlim_t own_descriptors(const struct server_settings *settings)
+{
+	return (rlim_t)(WORKER_FDS * settings->concurrency + settings->queue) + SPARE_CLIENTS +
+	       OWN_FDS;
+}
+
+static unsigned int connections_left(const struct server_settings *settings)
+{
+	struct rlimit limit = { 0 };
+	rlim_t own = own_descriptors(settings);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= own)
+		return 0;
+	return limit.rlim_cur - own < HTTP_FDS ? (unsigned int)(limit.rlim_cur - own) : HTTP_FDS;
+}
+
 int server_allow_descriptors(const struct server_settings *settings, struct err *err)
 {
 	struct rlimit limit = { 0 };
-	rlim_t wanted = (rlim_t)(WORKER_FDS * settings->concurrency + settings->queue) +
-			SPARE_CLIENTS + OWN_FDS;
+	rlim_t wanted = own_descriptors(settings);
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return err_sys(err, errno, "read the limit on descriptors");
 	if (limit.rlim_cur >= wanted + HTTP_FDS)
@@ -152,7 +166,8 @@ struct http_settings server_http_settings(struct server *server)
 		.is_plain = server->settings.is_plain,
 		.socket_path = server->path,
 		.concurrency = server->settings.concurrency,
-		.queue = server->settings.queue };
+		.queue = server->settings.queue,
+		.connections = connections_left(&server->settings) };
 }
 
 /* What comes over HTTP is run by workers, who are clients like any other. */

@@ -15,6 +15,7 @@ from suite import (HUNG_AFTER, check, claim, contains, descendants, equal, nothi
                    wait_until)
 
 CLIENTS = 6
+SILENT_SECONDS = 30  # then the daemon drops a connection
 
 
 class Crowd:
@@ -131,6 +132,7 @@ def no_descriptors(person):
     finally:
         person.prefix = before
     with served:
+        began = time.monotonic()
         old = served.tcp()
         served.ask("GET", "/healthz", None, old)
         flood = []
@@ -150,6 +152,8 @@ def no_descriptors(person):
             sock.close()
         wait_until(lambda: served.ask("GET", "/healthz")[0] == 200, "connections again")
         parse_result(served.execute(code="print(1)")[1], "http").is_ok()
+        # nobody had to be dropped for his silence first
+        check(time.monotonic() - began < SILENT_SECONDS - 5, "it healed only when connections were dropped")
     nothing_left(person)
 
 
