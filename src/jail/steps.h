@@ -20,6 +20,9 @@ int raise_commands(struct raising *raising, struct err *err);
 int clone_tree(
 	int fd, uint64_t attrs, int userns_fd, const char *what, int *ret_fd, struct err *err);
 
+/* template.c: makes a file that is not there yet. 0 or -errno. */
+int make_text_file(const char *path, const char *text);
+
 /* cell.c */
 int raise_cgroup(struct raising *raising, struct err *err);
 int raise_cgroup_namespace(struct raising *raising, struct err *err);

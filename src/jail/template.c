@@ -241,13 +241,16 @@ static int make_skeleton(struct err *err)
 	return 0;
 }
 
-static int make_file(const char *path, const char *text, struct err *err)
+int make_text_file(const char *path, const char *text)
 {
 	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return err_sys(err, errno, "create '/%s'", path);
-	int r = io_write(fd, text, strlen(text));
-	return r < 0 ? err_sys(err, -r, "write '/%s'", path) : 0;
+	return fd < 0 ? -errno : io_write(fd, text, strlen(text));
+}
+
+static int add_file(const char *path, const char *text, struct err *err)
+{
+	int r = make_text_file(path, text);
+	return r < 0 ? err_sys(err, -r, "create '/%s'", path) : 0;
 }
 
 static int fill_skeleton(struct err *err)
@@ -256,7 +259,7 @@ static int fill_skeleton(struct err *err)
 		if (mkdir(skeleton_dirs[i], 0755) < 0)
 			return err_sys(err, errno, "create '/%s'", skeleton_dirs[i]);
 	for (size_t i = 0; i < COUNT_OF(skeleton_files); i++)
-		TRY(make_file(skeleton_files[i].path, skeleton_files[i].text, err));
+		TRY(add_file(skeleton_files[i].path, skeleton_files[i].text, err));
 	for (size_t i = 0; i < COUNT_OF(skeleton_links); i++)
 		if (symlink(skeleton_links[i].target, skeleton_links[i].path) < 0)
 			return err_sys(err, errno, "create '/%s'", skeleton_links[i].path);
@@ -290,7 +293,7 @@ static int attach_tree(const struct tree *tree, struct err *err)
 		if (mkdir(tree->to, 0755) < 0 && errno != EEXIST)
 			return err_sys(err, errno, "create '/%s'", tree->to);
 	} else {
-		TRY(make_file(tree->to, "", err));
+		TRY(add_file(tree->to, "", err));
 	}
 	if (move_mount(tree->fd, "", AT_FDCWD, tree->to, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, errno, "attach '/%s'", tree->to);

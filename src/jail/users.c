@@ -10,12 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/own.h"
+
+enum { TEXT_MAX = 256 };
 
 static const char *const names[USERS_FILES] = { "etc/passwd", "etc/group" };
 
@@ -31,22 +31,14 @@ static void write_text(size_t file, const struct plan *plan, char *text, size_t 
 		(void)snprintf(text, size, "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
 }
 
-static int make_file(const char *path, size_t file, const struct plan *plan)
-{
-	char text[256];
-	auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	write_text(file, plan, text, sizeof(text));
-	return io_write(fd, text, strlen(text));
-}
-
 int users_make(const struct plan *plan, struct err *err)
 {
 	for (size_t i = 0; i < USERS_FILES; i++) {
-		int r = make_file(names[i], i, plan);
+		char text[TEXT_MAX];
+		write_text(i, plan, text, sizeof(text));
+		int r = make_text_file(names[i], text);
 		if (r < 0)
-			return err_sys(err, -r, "write '/%s'", names[i]);
+			return err_sys(err, -r, "create '/%s'", names[i]);
 	}
 	return 0;
 }
@@ -63,8 +55,11 @@ int users_make_place(struct err *err)
 static int make_for_all(const char *path, size_t file, const struct plan *plan)
 {
 	char draft[64];
+	char text[TEXT_MAX];
 	(void)snprintf(draft, sizeof(draft), "%s-", path);
-	int r = make_file(draft, file, plan);
+	(void)unlink(draft);
+	write_text(file, plan, text, sizeof(text));
+	int r = make_text_file(draft, text);
 	return r == 0 && rename(draft, path) < 0 ? -errno : r;
 }
 

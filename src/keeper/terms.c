@@ -58,15 +58,13 @@ static void let_go_of_streams(struct cell *cell)
 	own_close(&cell->channel_fd);
 }
 
-static void add_account(
-	const struct account *account, struct loan_terms *terms, int *fds, size_t *fd_count)
+/* Those that there are. */
+static void add_accounts(const int *from, struct loan_terms *terms, int *fds, size_t *fd_count)
 {
-	for (size_t i = 0; i < SAMPLE_ACCOUNTS && account->fds[i] >= 0; i++) {
-		fds[(*fd_count)++] = account->fds[i];
+	for (size_t i = 0; i < SAMPLE_ACCOUNTS && from[i] >= 0; i++) {
+		fds[(*fd_count)++] = from[i];
 		terms->account_count++;
 	}
-	terms->earlier_read = account->read_bytes;
-	terms->earlier_written = account->write_bytes;
 }
 
 /* What every cell has, in whoever's hands; the accounts of a turn are those of whoever serves it.
@@ -90,10 +88,11 @@ static size_t fill(
 	}
 	if (cell->has_group)
 		add_group(&cell->group, terms, fds, &fd_count);
-	if (turn)
-		add_account(turn, terms, fds, &fd_count);
-	else if (add_fds(cell->io_fds, cell->io_fds[1] < 0 ? 1 : SAMPLE_ACCOUNTS, fds, &fd_count))
-		terms->account_count = cell->io_fds[1] < 0 ? 1 : SAMPLE_ACCOUNTS;
+	add_accounts(turn ? turn->fds : cell->io_fds, terms, fds, &fd_count);
+	if (turn) {
+		terms->earlier_read = turn->read_bytes;
+		terms->earlier_written = turn->write_bytes;
+	}
 	/* who borrows it does not see the template's page */
 	cell_report(cell, &cell->page->report);
 	if (terms->has_workspace)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/policy.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static void put_text(struct writer *writer, const char *text)
 static void put_number(struct writer *writer, int64_t number)
 {
 	char text[32];
-	units_format_count(number, text, sizeof(text));
+	(void)snprintf(text, sizeof(text), "%" PRId64, number);
 	put(writer, text);
 }
 

@@ -131,53 +131,21 @@ void units_format_size(int64_t bytes, char *text, size_t size)
 		(void)snprintf(text, size, "%" PRId64 "%c", bytes, size_letters[steps - 1]);
 }
 
-enum { DIGITS_MAX = 32 };
-
-/* Writes digits from the end of a text to its front; returns where they begin. snprintf() takes
- * five times as long, and every answer waits for some thirty numbers. */
-static char *put_digits(char *end, uint64_t number)
-{
-	do
-		*--end = (char)('0' + number % 10);
-	while ((number /= 10) > 0);
-	return end;
-}
-
-static char *put_whole(char *end, int64_t number)
-{
-	char *start = put_digits(end, number < 0 ? -(uint64_t)number : (uint64_t)number);
-	if (number < 0)
-		*--start = '-';
-	return start;
-}
-
-static void copy_number(const char *start, const char *end, char *text, size_t size)
-{
-	size_t len = (size_t)(end - start) < size ? (size_t)(end - start) : size - 1;
-	memcpy(text, start, len);
-	text[len] = '\0';
-}
-
 void units_format_milli(int64_t milli, char *text, size_t size)
 {
-	char number[DIGITS_MAX];
-	char *end = number + sizeof(number);
-	char *point = end - 4;
-	uint64_t part = (uint64_t)(milli < 0 ? -(milli % 1000) : milli % 1000);
-	(void)put_digits(end, 1000 + part);
-	*point = '.';
-	while (end[-1] == '0')
-		end--;
-	if (end - 1 == point)
-		end--;
-	copy_number(put_whole(point, milli / 1000), end, text, size);
+	char number[32];
+	int n = snprintf(
+		number, sizeof(number), "%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
+	while (number[n - 1] == '0')
+		n--;
+	if (number[n - 1] == '.')
+		n--;
+	(void)snprintf(text, size, "%.*s", n, number);
 }
 
 void units_format_count(int64_t count, char *text, size_t size)
 {
-	char number[DIGITS_MAX];
-	char *end = number + sizeof(number);
-	copy_number(put_whole(end, count), end, text, size);
+	(void)snprintf(text, size, "%" PRId64, count);
 }
 
 enum { NAME_MAX_LEN = 40 };

@@ -389,7 +389,7 @@ __attribute__((format(printf, 2, 0))) static void say(void *context, const char 
 }
 
 /* One listener is beside the daemon's socket, and another may be where `listen` says. Who comes
- * when all are taken waits; a worker that ran for somebody here must never wait for one of these.
+ * when all are taken waits; a worker, which needs descriptors of its own, must not.
  */
 static unsigned int connections_max(const struct http *http)
 {

@@ -236,7 +236,7 @@ struct http_settings {
 	bool is_plain;                  /* other machines may come without TLS */
 	const char *socket_path;        /* of the daemon; HTTP is beside it */
 	int64_t concurrency, queue;
-	unsigned int connections; /* descriptors that are left for these */
+	unsigned int connections; /* most at once, of all listeners */
 };
 
 enum { LATENCY_BUCKETS = 12, LANGUAGES_COUNTED = 48, LANGUAGE_SIZE = 32, CODES_COUNTED = 24 };

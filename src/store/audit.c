@@ -64,7 +64,7 @@ static void put_bool(struct writer *writer, const char *key, bool value)
 static void put_number(struct writer *writer, const char *key, int64_t number)
 {
 	char text[32];
-	units_format_count(number, text, sizeof(text));
+	(void)snprintf(text, sizeof(text), "%" PRId64, number);
 	put_word(writer, key, text);
 }
 

@@ -32,7 +32,7 @@ static int come_to_gate(struct raising *raising)
 		message.has |= GATE_HAS_LISTENER;
 		fds[fd_count++] = raising->listener_fd;
 	}
-	if (raising->page->plan.has_guest && raising->io_fd >= 0) {
+	if (raising->io_fd >= 0) {
 		message.has |= GATE_HAS_ACCOUNT;
 		fds[fd_count++] = raising->io_fd;
 	}

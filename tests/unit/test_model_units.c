@@ -2,8 +2,6 @@
 #include "unit/test.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "model/units.h"
 
@@ -122,23 +120,6 @@ TEST(units_format_milli_drops_zeros)
 	ASSERT_STR(text, "0");
 	units_format_milli(100000, text, sizeof(text));
 	ASSERT_STR(text, "100");
-	units_format_milli(INT64_MAX, text, sizeof(text));
-	ASSERT_STR(text, "9223372036854775.807");
-}
-
-TEST(units_format_count_is_what_printf_writes)
-{
-	const int64_t numbers[] = { 0, 7, 10, 4096, -1, -30, INT64_MAX, INT64_MIN };
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		char text[32];
-		char printed[32];
-		units_format_count(numbers[i], text, sizeof(text));
-		(void)snprintf(printed, sizeof(printed), "%" PRId64, numbers[i]);
-		ASSERT_STR(text, printed);
-	}
-	char tight[4];
-	units_format_count(1234567, tight, sizeof(tight));
-	ASSERT_STR(tight, "123");
 }
 
 TEST(units_parse_span_takes_a_number_and_one_unit)
