@@ -294,6 +294,8 @@ def prepare(core, module, cold, names):
         make_streams()
         os.environ["MPLCONFIGDIR"] = "/tmp/matplotlib"
     sys.meta_path.insert(0, finder)
+    if is_shared:
+        module.begin_modules()
     shelf.fill(names, PARTS)
     core["from_json"]("{}")
     if finder not in sys.meta_path:
@@ -346,6 +348,8 @@ def prepare(core, module, cold, names):
     load("guard").rehearse(gc)
     road = make_road(gc) if is_shared else None
     gc.collect()
+    if is_shared:
+        module.end_modules(sys.hexversion)
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
     main = make_new_main(PROGRAM)

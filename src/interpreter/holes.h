@@ -3,3 +3,8 @@
 
 /* Fills the holes in the memory of a Python of this version (sys.hexversion). */
 void holes_fill(long version);
+
+/* Before modules are loaded, and when they are and garbage is collected: what was made before, what
+ * they make and what comes later is apart from each other. */
+void holes_begin_modules(void);
+void holes_end_modules(long version);

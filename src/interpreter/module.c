@@ -13,6 +13,7 @@
 
 #include "base/own.h"
 #include "interpreter/guest.h"
+#include "interpreter/holes.h"
 #include "interpreter/huge.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/plain.h"
@@ -50,6 +51,21 @@ static PyObject *forget_lookups(PyObject *module, PyObject *unused)
 	(void)module;
 	(void)unused;
 	(void)PyType_ClearCache();
+	return nothing();
+}
+
+static PyObject *begin_modules(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	holes_begin_modules();
+	return nothing();
+}
+
+static PyObject *end_modules(PyObject *module, PyObject *version)
+{
+	(void)module;
+	holes_end_modules(PyLong_AsLong(version));
 	return nothing();
 }
 
@@ -277,6 +293,9 @@ static PyMethodDef methods[] = {
 	{ "set_now", set_now, METH_VARARGS, "set_now(names, name): the time of day" },
 	{ "set_thread", set_thread, METH_VARARGS, "set_thread(thread, name): its number" },
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
+	{ "begin_modules", begin_modules, METH_NOARGS,
+		"begin_modules(): what is made from now on has pages of its own" },
+	{ "end_modules", end_modules, METH_O, "end_modules(sys.hexversion): the same" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS,
