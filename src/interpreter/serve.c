@@ -222,7 +222,7 @@ static int become_guest(const struct guest_request *request, int control_fd)
 	struct raising *raising = &self.raising;
 	self.template = NULL;
 	*raising = (struct raising){
-		.template = &known, .listener_fd = -1, .io_fd = -1, .life_fd = -1
+		.template = &known, .listener_fd = -1, .io_fd = -1, .life_fd = -1, .is_guest = true
 	};
 	raising->page = zygote_map_page(request->fds[GUEST_FD_PAGE], sizeof(*raising->page));
 	if (!raising->page)

@@ -124,6 +124,8 @@ int jail_join(struct raising *raising, int init_pidfd, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
 	int flags = CLONE_NEWNET | CLONE_NEWCGROUP;
+	if (jail_has_init_outside(plan->cgroup, plan->has_guest))
+		flags &= ~CLONE_NEWCGROUP;
 	for (size_t i = STEP_NONE + 1; i < STEP_ID_COUNT; i++)
 		if (is_wanted(plan, i) && i != STEP_PID_NAMESPACE)
 			flags |= (int)jail_steps[i].clone_flag; /* we were born into that one */

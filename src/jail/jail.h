@@ -147,9 +147,10 @@ struct report {
 
 enum { LIMIT_WATCHED = 96 };
 
-/* What the keeper of a session tells its init, at any time: the only process of the cell that still
- * has the page then. */
+/* What a supervisor, or the keeper of a session, tells its init, at any time: the only process of the
+ * cell that still has the page then. */
 struct orders {
+	uint32_t is_answered; /* nobody asks any more how the payload ended */
 	uint32_t is_session; /* init stays when its payload ends, for as long as anybody is left */
 	int32_t watched[LIMIT_WATCHED]; /* pids in the cell whose end init tells; 0: none */
 };
@@ -176,7 +177,7 @@ struct template_page {
 	char loader[LIMIT_PROGRAM_PATH];
 };
 
-enum { PLAN_MAGIC = 0x68634c04 };
+enum { PLAN_MAGIC = 0x68634c05 };
 
 /* Where a cell's programs begin. */
 #define HOME_DIR "/home/user"
@@ -259,6 +260,7 @@ struct raising {
 	bool has_spare_network;  /* the zygote is in a network namespace nobody used yet */
 	bool is_used_network;    /* an earlier cell was in the one that is handed over */
 	bool has_user_namespace; /* an interpreter is in its zygote's already */
+	bool is_guest;           /* we are the payload, and no init */
 	bool is_born;            /* the zygote was born in the cell's namespaces */
 	bool has_fds;            /* the program's descriptors are in their places, */
 	bool is_home;            /* and so is the payload: it is in HOME_DIR */
@@ -431,6 +433,9 @@ int jail_take_users(struct raising *raising, struct err *err);
 int jail_await(const struct raising *raising, enum step_id id, struct err *err);
 
 /* A plan from outside the zygote: every count, string and enum in range? */
+/* Whether the init of such a cell is in none of its groups. */
+bool jail_has_init_outside(enum cgroup_kind cgroup, bool has_guest);
+
 int jail_check_plan(const struct plan *plan, struct err *err);
 int jail_check_template(const struct template_page *template, struct err *err);
 

@@ -75,7 +75,7 @@ const struct jail_step jail_steps[STEP_ID_COUNT] = {
 		.is_optional = true, .is_personal = true, .apply = raise_cgroup },
 	[STEP_CGROUP_NAMESPACE] = {
 		.stage = STAGE_INIT, .name = "cgroup_namespace", .title = "cgroup namespace",
-		.fix = FIX_KERNEL "CONFIG_CGROUPS", .apply = raise_cgroup_namespace },
+		.fix = FIX_KERNEL "CONFIG_CGROUPS", .is_personal = true, .apply = raise_cgroup_namespace },
 	[STEP_NO_NESTED_NAMESPACES] = {
 		.stage = STAGE_INIT, .name = "no_nested_namespaces", .title = "no user namespace inside the cell",
 		.fix = FIX_USERNS, .only = MODE_ROOTLESS, .apply = raise_no_nested_namespaces },

@@ -83,6 +83,12 @@ void cell_let_go(struct cell *cell)
 		own_close(&cell->delivery[i]);
 }
 
+void cell_note_answer(struct cell *cell)
+{
+	if (cell->page && !cell->turn)
+		__atomic_store_n(&cell->page->orders.is_answered, 1, __ATOMIC_RELAXED);
+}
+
 void cell_free(struct cell *cell)
 {
 	if (!cell)
@@ -144,10 +150,18 @@ static int take_berth(struct cell *cell, struct err *err)
 	return 0;
 }
 
+int64_t cell_inits(const struct cell *cell)
+{
+	bool has_guest = cell->walls.form == FORM_GUEST;
+	return jail_has_init_outside(cell->keeper->site.kind, has_guest) ? 0 : 1;
+}
+
 static int make_group(struct cell *cell, struct err *err)
 {
 	const struct walls *walls = &cell->walls;
-	struct cgroup_limits limits = { walls->memory, walls->pids, walls->cpus_milli };
+	const struct cgroup_limits limits = {
+		walls->memory, walls->pids, walls->cpus_milli, cell_inits(cell)
+	};
 	if (!(cell->keeper->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
 	struct keeper *keeper = cell->keeper;

@@ -150,6 +150,12 @@ struct keeper *keeper_for_loan(enum jail_mode mode, const struct spec *spec);
 /* cell.c: who owns what we put into the cell's workspace. */
 void cell_own_workspace(struct cell *cell);
 
+/* Tells init that the result is out. */
+void cell_note_answer(struct cell *cell);
+
+/* How many of those that its group counts are no processes of the cell's own: 1 or 0. */
+int64_t cell_inits(const struct cell *cell);
+
 /* keeper.c: the first time, removes what killed supervisors left. */
 void keeper_sweep(struct keeper *keeper);
 

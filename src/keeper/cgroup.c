@@ -52,7 +52,7 @@ static int set_v1_limits(struct cgroup *group, const struct cgroup_limits *limit
 	char text[32];
 	(void)snprintf(text, sizeof(text), "%lld", (long long)limits->memory);
 	(void)io_write_at(memory_fd, "memory.memsw.limit_in_bytes", text);
-	TRY(set_number(dir_of(group, CGROUP_PIDS), "pids.max", limits->pids + 1, err));
+	TRY(set_number(dir_of(group, CGROUP_PIDS), "pids.max", limits->pids + limits->inits, err));
 	if (limits->cpus_milli > 0) {
 		TRY(set_number(cpu_fd, "cpu.cfs_period_us", CPU_PERIOD_US, err));
 		TRY(set_number(cpu_fd, "cpu.cfs_quota_us",
@@ -67,7 +67,7 @@ static int set_v2_limits(struct cgroup *group, const struct cgroup_limits *limit
 	TRY(set_number(fd, "memory.max", limits->memory, err));
 	(void)io_write_at(fd, "memory.swap.max", "0");
 	(void)io_write_at(fd, "memory.oom.group", "1");
-	TRY(set_number(fd, "pids.max", limits->pids + 1, err));
+	TRY(set_number(fd, "pids.max", limits->pids + limits->inits, err));
 	if (limits->cpus_milli > 0) {
 		char text[64];
 		(void)snprintf(text, sizeof(text), "%lld %d",
@@ -154,7 +154,7 @@ int cgroup_make(struct cgroup *group, const struct cgroup_site *site, int slot, 
 static bool is_same(const struct cgroup_limits *one, const struct cgroup_limits *other)
 {
 	return one->memory == other->memory && one->pids == other->pids &&
-	       one->cpus_milli == other->cpus_milli;
+	       one->cpus_milli == other->cpus_milli && one->inits == other->inits;
 }
 
 int cgroup_limit(struct cgroup *group, const struct cgroup_limits *limits, struct err *err)
@@ -315,9 +315,6 @@ static void close_files(struct cgroup *group)
 	own_close(&group->oom_fd);
 }
 
-/* Init and payload: with fewer nothing runs. */
-enum { FEWEST_PROCESSES = 2 };
-
 static bool open_rest(struct cgroup *group)
 {
 	/* clang-format off */
@@ -341,10 +338,11 @@ static bool open_rest(struct cgroup *group)
 
 bool cgroup_may_rest(struct cgroup *group)
 {
+	int64_t fewest = group->limits.inits + 1; /* with fewer nothing runs */
 	return group->site->kind == CGROUP_V1 && group->oom_fd >= 0 &&
 	       !came_near(read_gauge(group, GAUGE_MEMORY_PEAK), group->limits.memory) &&
-	       !came_near(FEWEST_PROCESSES, group->limits.pids) &&
-	       cgroup_pids_peak(group) == FEWEST_PROCESSES && open_rest(group);
+	       !came_near(fewest, group->limits.pids) && cgroup_pids_peak(group) == fewest &&
+	       open_rest(group);
 }
 
 static bool is_at_most(int fd, int64_t most)

@@ -55,6 +55,7 @@ enum cgroup_rest {
 
 struct cgroup_limits {
 	int64_t memory, pids, cpus_milli;
+	int64_t inits; /* that are in there beside the cell's own processes: 1 or 0 */
 };
 
 struct cgroup {

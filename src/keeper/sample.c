@@ -175,6 +175,15 @@ static void add_account(const char *text, int64_t *read_bytes, int64_t *written_
 	*written_bytes += number_after(text, "wchar: ");
 }
 
+static void add_missing(struct census *census, pid_t pid)
+{
+	for (size_t i = 0; i < census->count; i++)
+		if (census->pids[i] == pid)
+			return;
+	if (pid > 0 && census->count < PROCESSES_MAX)
+		census->pids[census->count++] = pid;
+}
+
 void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_written)
 {
 	auto_free struct census *census = xcalloc(1, sizeof(*census));
@@ -182,6 +191,8 @@ void sample_io(int init_pidfd, int procs_fd, int64_t *ret_read, int64_t *ret_wri
 	add_list(census, procs_fd);
 	if (census->count == 0)
 		(void)take_census(init_pidfd, census);
+	else
+		add_missing(census, sample_pid(init_pidfd));
 	/* whoever reaps a process takes over its account: what ended is in its parent's */
 	for (size_t i = 0; i < census->count; i++) {
 		char text[512];

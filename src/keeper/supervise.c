@@ -598,7 +598,8 @@ static bool has_accounts(const struct cell *cell)
 	bool is_guest = cell->walls.form == FORM_GUEST;
 	if (!cell->has_group || cell->io_fds[0] < 0 || (!is_guest && cell->io_fds[1] < 0))
 		return false;
-	return cgroup_pids_peak(&cell->group) == SAMPLE_ACCOUNTS || (!is_guest && is_pair(cell));
+	return cgroup_pids_peak(&cell->group) == cell_inits(cell) + 1 ||
+	       (!is_guest && is_pair(cell));
 }
 
 /* Who is gone has left its account to who reaped it. */
@@ -629,10 +630,11 @@ static void leave_done(struct cell *cell)
  * gone. A process that is not yet reaped counts. */
 static bool is_init_alone(const struct cell *cell)
 {
-	if (cgroup_pids_peak(&cell->group) == 2)
+	int64_t inits = cell_inits(cell);
+	if (cgroup_pids_peak(&cell->group) == inits + 1)
 		return true;
 	int64_t count = cgroup_pids(&cell->group);
-	return count == 0 || count == 1;
+	return count >= 0 && count <= inits;
 }
 
 /* Whether init has buried the payload and nobody else is left: init itself, on its way out with
@@ -683,7 +685,8 @@ int cell_watch(struct cell *cell, struct err *err)
 /* What will be read when the program has ended is found faster by who has read it a moment ago. */
 static void try_gauges(struct cell *cell)
 {
-	const struct cgroup_limits limits = { cell->walls.memory, cell->walls.pids, 0 };
+	const struct cgroup_limits limits = { .memory = cell->walls.memory,
+		.pids = cell->walls.pids };
 	struct cgroup_usage usage;
 	int64_t bytes[2];
 	cgroup_read(&cell->group, &limits, &usage);

@@ -62,7 +62,8 @@ static void count_turn_bytes(const struct cell *cell, struct usage *usage)
 static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 {
 	struct usage *usage = &cell->result->usage;
-	const struct cgroup_limits limits = { cell->walls.memory, cell->walls.pids, 0 };
+	const struct cgroup_limits limits = { .memory = cell->walls.memory,
+		.pids = cell->walls.pids };
 	bool is_clean = cell->has_ended && cell->cause == CAUSE_NONE && cell->end.wait_status == 0;
 	*counted = (struct cgroup_usage){ -1, -1, -1, -1, -1 };
 	if (cell->has_group)
@@ -84,8 +85,7 @@ static void count_usage(struct cell *cell, struct cgroup_usage *counted)
 		usage->max_memory_kb = cell->sampled_memory / 1024;
 	if (cell->turn && cell->turn->is_oom && usage->max_memory_kb <= 0) /* its cell is gone */
 		usage->max_memory_kb = cell->task->spec->memory / 1024;
-	/* init is one of those counted */
-	usage->processes = counted->pids_peak > 1 ? counted->pids_peak - 1 : 1;
+	usage->processes = counted->pids_peak > 1 ? counted->pids_peak - cell_inits(cell) : 1;
 	if (cell->sampled_processes > usage->processes)
 		usage->processes = cell->sampled_processes;
 	usage->read_bytes = cell->end.read_bytes;

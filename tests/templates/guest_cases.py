@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a cell promises holds for a guest: how it ends is told, and nothing is left of it."""
+import json
 import os
 import signal
 
-from suite import (DELEGATE, EVERYONE, check, claim, contains, equal, nothing_left,
+from suite import (BUILD, DELEGATE, EVERYONE, Skip, check, claim, contains, equal, nothing_left,
                    wait_until)
 from template import Template
 
@@ -107,6 +108,54 @@ print(open('/proc/self/maps').readline() != '')
             for one, other in zip(found, cold):
                 equal(one, other, "a guest's")
             equal(len(found), len(cold), "number of lines")
+
+
+FORKS = """
+import os, time
+count = 1
+try:
+    while os.fork() != 0:
+        count += 1
+except BlockingIOError:
+    print(count, flush=True)
+else:
+    time.sleep(10)
+os._exit(0)
+"""
+
+
+@claim("a guest has as many processes as a cold payload, and they are counted", ALL)
+def processes(person):
+    with Template(person) as template:
+        cold = template.cold(FORKS, pids=9).is_ok()
+        equal(cold["stdout"], "9\n", "a cold payload's")
+        for way in (template.guest, template.parked):
+            found = way(FORKS, pids=9).is_ok()
+            equal(found["stdout"], cold["stdout"], "a guest's")
+            equal(found["usage"]["processes"], cold["usage"]["processes"], "counted")
+            equal(found["denials"], cold["denials"], "what is said")
+
+
+@claim("what modules left in memory stays on large pages in a guest", ALL)
+def large_pages(person):
+    code = """
+kinds = {"Anonymous": 0, "AnonHugePages": 0}
+for line in open('/proc/self/smaps'):
+    name, _, rest = line.partition(':')
+    if name in kinds:
+        kinds[name] += int(rest.split()[0])
+print(*kinds.values())
+"""
+    with open("/sys/kernel/mm/transparent_hugepage/enabled") as file:
+        if "[never]" in file.read():
+            raise Skip("this kernel makes no large pages")
+    with open(os.path.join(BUILD, "runtimes", "python", "language.json")) as file:
+        modules = json.load(file)["preload"]["base"]
+    with Template(person, *modules) as template:
+        for way in (template.guest, template.parked):
+            found = way(code).is_ok()["stdout"].split()
+            # its code has 4 MB of it; what guests write to is elsewhere
+            check(int(found[1]) >= 8 << 10, "kB in all, on large pages:", found)
 
 
 @claim("a killed interpreter ends no guest, and the next is told of it", ALL)

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "keeper/berth.h"
 
-static const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 20 };
+static const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 20, .inits = 1 };
 
 static struct cgroup_site site;
 static struct berths berths;
