@@ -154,10 +154,11 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* A step that failed wakes nobody: so we look again after a while. */
+/* A step that failed wakes nobody: so we look again after a while. Not before the kernel's own clock
+ * ticks: to have it tick earlier takes a virtual machine out of its guest, and in again. */
 static void await_change(const enum step_state *state, enum step_state now)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	const struct timespec pause = { .tv_nsec = 10000000 };
 	(void)syscall(SYS_futex, state, FUTEX_WAIT, now, &pause, NULL, 0);
 }
 

@@ -307,8 +307,10 @@ void keeper_close(struct keeper *keeper)
 	if (!keeper)
 		return;
 	/* a runner that waits for nothing but this takes down its memory, which takes longest, */
-	if (keeper->loan_fd >= 0 && keeper->last && keeper->last->channel_fd >= 0)
+	if (keeper->loan_fd >= 0 && keeper->last && keeper->last->channel_fd >= 0) {
+		cell_note_answer(keeper->last);
 		(void)shutdown(keeper->last->channel_fd, SHUT_RDWR);
+	}
 	/* and who lent a cell can clear it away, while we let go of it, for which the kernel may
 	 * make us wait */
 	if (keeper->loan_fd >= 0)

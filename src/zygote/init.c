@@ -88,6 +88,8 @@ static void reap(pid_t payload, struct raising *raising)
 			message.max_rss_kb = usage.ru_maxrss;
 		if (does_stay(raising, pid, status, &usage) || pid != payload)
 			continue;
+		if (__atomic_load_n(&raising->page->orders.is_answered, __ATOMIC_RELAXED))
+			return;
 		message.wait_status = status;
 		count_io(raising->io_fd, &message);
 		message.read_bytes -= before.read_bytes;
