@@ -70,6 +70,12 @@ static bool does_stay(struct raising *raising, pid_t pid, int status, const stru
 	return true;
 }
 
+/* The result is out: there is nobody to tell, and nobody to wait for. */
+static bool is_answered(const struct cell_page *page)
+{
+	return __atomic_load_n(&page->orders.is_answered, __ATOMIC_RELAXED);
+}
+
 static void reap(pid_t payload, struct raising *raising)
 {
 	struct init_message message = { .kind = INIT_ENDED, .pid = payload };
@@ -88,7 +94,7 @@ static void reap(pid_t payload, struct raising *raising)
 			message.max_rss_kb = usage.ru_maxrss;
 		if (does_stay(raising, pid, status, &usage) || pid != payload)
 			continue;
-		if (__atomic_load_n(&raising->page->orders.is_answered, __ATOMIC_RELAXED))
+		if (is_answered(raising->page))
 			return;
 		message.wait_status = status;
 		count_io(raising->io_fd, &message);
@@ -106,7 +112,8 @@ static void linger(const struct raising *raising)
 {
 	const struct cell_page *page = raising->page;
 	struct pollfd end = { .fd = raising->status_fd, .events = POLLRDHUP };
-	if (page->plan.is_lent && __atomic_load_n(&page->report.started_us, __ATOMIC_RELAXED) != 0)
+	if (page->plan.is_lent && !is_answered(page) &&
+		__atomic_load_n(&page->report.started_us, __ATOMIC_RELAXED) != 0)
 		(void)poll(&end, 1, LINGER_MS);
 }
 
