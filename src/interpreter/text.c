@@ -7,7 +7,11 @@
  * and has a copy. It is made elsewhere and takes the place of the original at once, so nobody ever
  * finds another byte there.
  *
- * Libraries stay as they are, but each has three mappings that are only read, its code between
+ * What every guest needs of libc, and of this module, is in fifteen places, a fault each. They do not
+ * fill a large page where they are, but entries for memory of our own are handed down, too, and to
+ * copy them all takes less than to look them up, as long as they are parts of one large page.
+ *
+ * Other libraries stay as they are, but each has three mappings that are only read, its code between
  * constants, and a fork copies mappings one by one, too: with one protection they are one.
  *
  * By both, constants beside code become executable, as they were before linkers kept them apart;
@@ -16,6 +20,7 @@
 #include "interpreter/text.h"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,33 +72,49 @@ void text_join(const struct run *run)
 		(void)mprotect((void *)run->start, run->end - run->start, PROT_READ | PROT_EXEC);
 }
 
-int text_replace(const struct run *run)
+static int put_copy(uintptr_t from, uintptr_t to)
 {
-	uintptr_t from = huge_round_up(run->start);
-	uintptr_t to = run->end - run->end % HUGE;
 	char *text = (char *)from;
 	size_t size = to - from;
-	if (from >= to)
-		return 0;
-	char *copy = huge_map(size);
+	size_t room = huge_round_up(size);
+	char *copy = huge_map(room);
 	if (!copy)
 		return -errno;
 	memcpy(copy, text, size);
 	__builtin___clear_cache(copy, copy + size);
-	if (huge_collapse(copy, size) && mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
-		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, text) == text)
-		return 0;
+	bool is_put = huge_collapse(copy, room) &&
+		      mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
+		      mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, text) == text;
 	int saved_errno = errno;
-	(void)munmap(copy, size);
-	return -saved_errno;
+	if (!is_put)
+		(void)munmap(copy, room);
+	else if (room > size)
+		(void)munmap(copy + size, room - size);
+	return is_put ? 0 : -saved_errno;
+}
+
+int text_replace(const struct run *run)
+{
+	uintptr_t from = huge_round_up(run->start);
+	uintptr_t to = run->end - run->end % HUGE;
+	return from < to ? put_copy(from, to) : 0;
+}
+
+int text_hand_down(const struct run *run)
+{
+	return run->has_code ? put_copy(run->start, run->end) : 0;
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
 
+/* Objects whose code is put elsewhere. */
 struct search {
-	uintptr_t wanted; /* an address in the object */
+	const void *function; /* one of the object's */
+	int (*put)(const struct run *run);
 	struct run runs[TEXT_RUNS_MAX];
 	size_t count;
 };
+
+enum { SEARCHES = 3 };
 
 static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
 {
@@ -108,23 +129,31 @@ static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
 
 static int look(struct dl_phdr_info *object, size_t size, void *context)
 {
-	struct search *search = context;
+	struct search *searches = context;
 	struct run runs[TEXT_RUNS_MAX];
 	size_t count = text_find(object, runs);
 	(void)size;
 	for (size_t i = 0; i < count; i++)
 		text_join(&runs[i]);
-	if (has_address(object, search->wanted)) {
-		memcpy(search->runs, runs, count * sizeof(runs[0]));
-		search->count = count;
+	for (size_t i = 0; i < SEARCHES; i++) {
+		if (!has_address(object, (uintptr_t)searches[i].function))
+			continue;
+		memcpy(searches[i].runs, runs, count * sizeof(runs[0]));
+		searches[i].count = count;
 	}
 	return 0;
 }
 
 void text_merge(const void *function)
 {
-	struct search search = { .wanted = (uintptr_t)function };
-	(void)dl_iterate_phdr(look, &search);
-	for (size_t i = 0; i < search.count; i++)
-		(void)text_replace(&search.runs[i]);
+	struct search searches[SEARCHES] = {
+		{ .function = function, .put = text_replace },
+		{ .function = (const void *)(uintptr_t)gnu_get_libc_version,
+			.put = text_hand_down },
+		{ .function = (const void *)(uintptr_t)text_merge, .put = text_hand_down },
+	};
+	(void)dl_iterate_phdr(look, searches);
+	for (size_t i = 0; i < SEARCHES; i++)
+		for (size_t k = 0; k < searches[i].count; k++)
+			(void)searches[i].put(&searches[i].runs[k]);
 }

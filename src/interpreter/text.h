@@ -16,8 +16,9 @@ struct run {
 	bool has_code;
 };
 
-/* Joins the code of all that is loaded, and merges that of the program or library which has
- * `function` in it into large pages. What the kernel does not do stays as it is. */
+/* Joins the code of all that is loaded, merges that of the program or library which has `function` in
+ * it into large pages, and has forks hand down that of libc and our own. What the kernel does not do
+ * stays as it is. */
 void text_merge(const void *function);
 
 /* Its parts: returns how many there are; */
@@ -28,3 +29,6 @@ void text_join(const struct run *run);
 
 /* puts a copy in the place of those large pages that a run fills. 0, or -errno: nothing changed. */
 int text_replace(const struct run *run);
+
+/* the same for all of a run that has code, which need not fill one. */
+int text_hand_down(const struct run *run);
