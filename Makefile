@@ -107,7 +107,7 @@ python_include := $(if $(SANITIZE),,$(wildcard $(shell \
 	/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h))
 module     := $(if $(python_include),$(BUILD)/runtimes/python/_hotcell.abi3.so)
 module_src := $(wildcard src/interpreter/*.c src/jail/*.c) src/zygote/payload.c src/zygote/template.c \
-	$(addprefix src/base/,buf.c cpus.c err.c io.c own.c pin.c) src/model/fields.c
+	$(addprefix src/base/,buf.c cpus.c err.c huge.c io.c own.c pin.c text.c) src/model/fields.c
 module_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(module_src)) $(gen_src:$(BUILD)/gen/%.c=$(BUILD)/pic/gen/%.o)
 
 # The library: in the programs of others, where only what hotcell.h declares may be seen.
@@ -343,7 +343,7 @@ $(BUILD)/tests/unit/test_access_%: LDLIBS += -lsqlite3
 
 # Of the module what does not need a Python.
 unit_interpreter := $(filter $(BUILD)/tests/unit/test_interpreter_%,$(unit_tests))
-$(unit_interpreter): $(call obj,$(patsubst %,src/interpreter/%.c,huge pack proc_text text))
+$(unit_interpreter): $(call obj,$(patsubst %,src/interpreter/%.c,pack proc_text) src/base/huge.c)
 
 # The library's own files are in none of the programs.
 unit_lib := $(filter $(BUILD)/tests/unit/test_lib_%,$(unit_tests))

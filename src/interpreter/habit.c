@@ -23,9 +23,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/huge.h"
 #include "base/own.h"
 #include "base/pin.h"
-#include "interpreter/huge.h"
 #include "interpreter/proc_text.h"
 
 #ifndef MADV_POPULATE_READ /* since 5.14 */

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/huge.h"
 #include "interpreter/holes.h"
-#include "interpreter/huge.h"
 
 enum {
 	SMALL_MAX = 512, /* what Python allocates from pools of one size each */
@@ -110,7 +110,7 @@ void holes_fill(long version)
 		fill_pools(size, pool_size);
 }
 
-/* Until a block is the first one of a large page, to which arenas are aligned (huge.c): no older
+/* Until a block is the first one of a large page, to which arenas are aligned (merge.c): no older
  * arena has a free pool then. */
 static uintptr_t begin_arena(void)
 {
@@ -135,9 +135,8 @@ void holes_begin_modules(void)
 	uintptr_t end = huge_round_up(top);
 	while (top < end) {
 		size_t size = end - top < LARGE_MAX ? end - top : LARGE_MAX;
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is never to be given back */
 		uintptr_t chunk = (uintptr_t)malloc(size);
-		if (chunk < top)
-			return;
-		top = chunk + size;
+		top = chunk < top ? end : chunk + size;
 	}
 }

@@ -14,8 +14,8 @@
 #include "base/own.h"
 #include "interpreter/guest.h"
 #include "interpreter/holes.h"
-#include "interpreter/huge.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/merge.h"
 #include "interpreter/plain.h"
 
 static PyObject *fail(const struct err *err)
@@ -31,7 +31,7 @@ static PyObject *enter(PyObject *module, PyObject *args)
 	(void)module;
 	if (!PyArg_ParseTuple(args, "i", &fd))
 		return NULL;
-	huge_begin();
+	merge_begin();
 	if (interpreter_enter(fd, &err) < 0)
 		return fail(&err);
 	Py_INCREF(Py_None);

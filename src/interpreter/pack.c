@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/huge.h"
 #include "base/own.h"
-#include "interpreter/huge.h"
 #include "interpreter/proc_text.h"
 
 enum {

@@ -37,7 +37,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "interpreter/habit.h"
-#include "interpreter/huge.h"
+#include "interpreter/merge.h"
 #include "interpreter/parts.h"
 #include "interpreter/trial.h"
 #include "zygote/zygote.h"
@@ -353,10 +353,10 @@ static int keep_template(struct err *err)
 	return 0;
 }
 
-static void merge_memory(void)
+static void merge_template(void)
 {
 	auto_fd int proc_fd = jail_open_proc();
-	huge_merge(proc_fd);
+	merge_memory(proc_fd);
 }
 
 int interpreter_serve(int control_fd, const char *code, struct err *err)
@@ -376,7 +376,7 @@ int interpreter_serve(int control_fd, const char *code, struct err *err)
 		own_close(&self.home_fd);
 	if (keep_template(err) < 0)
 		return refuse(&self.template->base.report, err);
-	merge_memory();
+	merge_template();
 	if (try_out(code) == 0)
 		return 0;
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);

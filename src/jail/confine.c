@@ -154,8 +154,8 @@ int jail_die_with_zygote(const struct raising *raising, struct err *err)
 	return 0;
 }
 
-/* A step that failed wakes nobody: so we look again after a while. Not before the kernel's own clock
- * ticks: to have it tick earlier takes a virtual machine out of its guest, and in again. */
+/* A step that failed wakes nobody: so we look again after a while. Not before the kernel's own
+ * clock ticks: to have it tick earlier takes a virtual machine out of its guest, and in again. */
 static void await_change(const enum step_state *state, enum step_state now)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };

@@ -147,11 +147,11 @@ struct report {
 
 enum { LIMIT_WATCHED = 96 };
 
-/* What a supervisor, or the keeper of a session, tells its init, at any time: the only process of the
- * cell that still has the page then. */
+/* What a supervisor, or the keeper of a session, tells its init, at any time: the only process of
+ * the cell that still has the page then. */
 struct orders {
 	uint32_t is_answered; /* nobody asks any more how the payload ended */
-	uint32_t is_session; /* init stays when its payload ends, for as long as anybody is left */
+	uint32_t is_session;  /* init stays when its payload ends, for as long as anybody is left */
 	int32_t watched[LIMIT_WATCHED]; /* pids in the cell whose end init tells; 0: none */
 };
 

@@ -159,9 +159,8 @@ int64_t cell_inits(const struct cell *cell)
 static int make_group(struct cell *cell, struct err *err)
 {
 	const struct walls *walls = &cell->walls;
-	const struct cgroup_limits limits = {
-		walls->memory, walls->pids, walls->cpus_milli, cell_inits(cell)
-	};
+	const struct cgroup_limits limits = { walls->memory, walls->pids, walls->cpus_milli,
+		cell_inits(cell) };
 	if (!(cell->keeper->wanted & (UINT64_C(1) << STEP_CGROUP)))
 		return 0;
 	struct keeper *keeper = cell->keeper;

@@ -27,6 +27,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "base/pin.h"
+#include "base/text.h"
 #include "zygote/parts.h"
 #include "zygote/zygote.h"
 
@@ -88,8 +89,10 @@ static void raise_template(struct zygote *zygote, const int *fds, size_t fd_coun
 		zygote->template = template;
 	else if (template)
 		note_refusal(&template->base, &err);
-	if (zygote->template && template->base.plan.is_resident)
-		pin_own_pages(zygote);
+	if (!zygote->template || !template->base.plan.is_resident)
+		return;
+	text_place((uintptr_t)zygote_serve, text_hand_down);
+	pin_own_pages(zygote);
 }
 
 static pid_t clone_init(uint64_t flags, int cgroup_fd, int *ret_pidfd)

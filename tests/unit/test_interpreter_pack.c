@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/huge.h"
 #include "base/own.h"
-#include "interpreter/huge.h"
 #include "interpreter/pack.h"
 
 enum { SIZE = 3 << 20, STEP = 512 };

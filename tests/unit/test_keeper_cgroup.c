@@ -15,7 +15,9 @@
 #include "keeper/cgroup.h"
 #include "keeper/machine.h"
 
-static const struct cgroup_limits limits = { .memory = 64 << 20, .pids = 20, .cpus_milli = 500, .inits = 1 };
+static const struct cgroup_limits limits = {
+	.memory = 64 << 20, .pids = 20, .cpus_milli = 500, .inits = 1
+};
 
 /* A site, a slot nobody else has, and the slot's group. */
 struct setting {

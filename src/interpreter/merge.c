@@ -8,22 +8,19 @@
  * Python takes its memory in arenas wherever the kernel puts them, and a large page must begin at a
  * multiple of its size: so arenas are cut from stretches that do.
  */
-#include "interpreter/huge.h"
+#include "interpreter/merge.h"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/huge.h"
+#include "base/text.h"
 #include "interpreter/pack.h"
-#include "interpreter/text.h"
-
-#ifndef MADV_COLLAPSE /* since 6.1 */
-#define MADV_COLLAPSE 25
-#endif
 
 enum {
-	PAGES = HUGE / PAGE,
 	STRETCH = 16 * HUGE, /* each is a mapping of its own */
 	HEAP_ROOM = 1 << 18,
 };
@@ -39,7 +36,7 @@ static struct {
 	char *next, *end; /* of the last stretch, what is not given out */
 	void *function;   /* one of the interpreter's own */
 	bool is_over;     /* what comes now is a guest's */
-} huge;
+} own;
 
 static char *map(size_t size)
 {
@@ -47,44 +44,22 @@ static char *map(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-uintptr_t huge_round_up(uintptr_t at)
-{
-	return at + (HUGE - at % HUGE) % HUGE;
-}
-
-static void give_back(char *start, const char *end)
-{
-	if (start < end)
-		(void)munmap(start, (size_t)(end - start));
-}
-
-char *huge_map(size_t size)
-{
-	char *at = map(size + HUGE);
-	if (!at)
-		return NULL;
-	char *start = at + (huge_round_up((uintptr_t)at) - (uintptr_t)at);
-	give_back(at, start);
-	give_back(start + size, at + size + HUGE);
-	return start;
-}
-
 static bool add_stretch(void)
 {
-	huge.next = huge_map(STRETCH);
-	huge.end = huge.next ? huge.next + STRETCH : NULL;
-	return huge.next;
+	own.next = huge_map(STRETCH);
+	own.end = own.next ? own.next + STRETCH : NULL;
+	return own.next;
 }
 
 static void *alloc_arena(void *context, size_t size)
 {
 	(void)context;
-	if (huge.is_over || size > HUGE || HUGE % size != 0)
+	if (own.is_over || size > HUGE || HUGE % size != 0)
 		return map(size);
-	if ((size_t)(huge.end - huge.next) < size && !add_stretch())
+	if ((size_t)(own.end - own.next) < size && !add_stretch())
 		return map(size);
-	huge.next += size;
-	return huge.next - size;
+	own.next += size;
+	return own.next - size;
 }
 
 static void free_arena(void *context, void *arena, size_t size)
@@ -93,44 +68,29 @@ static void free_arena(void *context, void *arena, size_t size)
 	(void)munmap(arena, size);
 }
 
-void huge_begin(void)
+void merge_begin(void)
 {
 	static struct arena_allocator arenas = { .alloc = alloc_arena, .free = free_arena };
 	void (*set)(struct arena_allocator *) = NULL;
 	*(void **)&set = dlsym(RTLD_DEFAULT, "PyObject_SetArenaAllocator");
-	huge.function = *(void **)&set;
+	own.function = *(void **)&set;
 	if (set && sysconf(_SC_PAGESIZE) == PAGE)
 		set(&arenas);
 }
 
-bool huge_is_full(char *start, size_t size)
+void merge_memory(int proc_fd)
 {
-	unsigned char present[PAGES];
-	size_t count = 0;
-	for (size_t at = 0; at < size; at += HUGE) {
-		size_t part = size - at < HUGE ? size - at : HUGE;
-		if (mincore(start + at, part, present) < 0)
-			return false; /* some of it was given back */
-		for (size_t i = 0; i < part / PAGE; i++)
-			count += present[i] & 1;
-	}
-	return count >= size / PAGE * 3 / 4;
-}
-
-bool huge_collapse(char *start, size_t size)
-{
-	return madvise(start, size, MADV_COLLAPSE) == 0;
-}
-
-void huge_merge(int proc_fd)
-{
-	huge.is_over = true;
-	give_back(huge.next, huge.end);
+	own.is_over = true;
+	if (own.next < own.end)
+		(void)munmap(own.next, (size_t)(own.end - own.next));
 	/* some room stays: each guest would have to ask for it again */
 	(void)malloc_trim(HEAP_ROOM);
 	if (sysconf(_SC_PAGESIZE) != PAGE)
 		return;
-	if (huge.function)
-		text_merge(huge.function);
+	text_join_all();
+	text_place((uintptr_t)own.function, text_replace);
+	/* what every guest needs of these is in fifteen places, a fault each */
+	text_place((uintptr_t)gnu_get_libc_version, text_hand_down);
+	text_place((uintptr_t)merge_begin, text_hand_down);
 	pack_memory(proc_fd);
 }

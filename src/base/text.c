@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An interpreter's code comes from a file. The entries for a file's pages are not copied at a fork:
- * each guest looks them up again, one fault for sixteen of them, and takes each back at its end. A
+ * A program's code comes from a file. The entries for a file's pages are not copied at a fork:
+ * each copy looks them up again, one fault for sixteen of them, and takes each back at its end. A
  * large page is one entry, and one that is not a file's is handed down. In a file it would have to
  * be all code or all constants, and no distribution aligns them so; memory of our own can be both,
  * and has a copy. It is made elsewhere and takes the place of the original at once, so nobody ever
  * finds another byte there.
  *
- * What every guest needs of libc, and of this module, is in fifteen places, a fault each. They do not
- * fill a large page where they are, but entries for memory of our own are handed down, too, and to
- * copy them all takes less than to look them up, as long as they are parts of one large page.
+ * What does not fill a large page where it is can be handed down as well: to copy an entry of each
+ * of its pages takes less than to look a few up, as long as they are parts of one large page.
  *
- * Other libraries stay as they are, but each has three mappings that are only read, its code between
- * constants, and a fork copies mappings one by one, too: with one protection they are one.
+ * Other libraries stay as they are, but each has three mappings that are only read, its code
+ * between constants, and a fork copies mappings one by one, too: with one protection they are one.
  *
  * By both, constants beside code become executable, as they were before linkers kept them apart;
  * nothing is writable that was not.
  */
-#include "interpreter/text.h"
+#include "base/text.h"
 
 #include <errno.h>
-#include <gnu/libc-version.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "interpreter/huge.h"
+#include "base/huge.h"
 
 static uintptr_t round_up_page(uintptr_t at)
 {
@@ -77,6 +76,8 @@ static int put_copy(uintptr_t from, uintptr_t to)
 	char *text = (char *)from;
 	size_t size = to - from;
 	size_t room = huge_round_up(size);
+	if (sysconf(_SC_PAGESIZE) != PAGE)
+		return -ENOTSUP;
 	char *copy = huge_map(room);
 	if (!copy)
 		return -errno;
@@ -106,16 +107,6 @@ int text_hand_down(const struct run *run)
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
 
-/* Objects whose code is put elsewhere. */
-struct search {
-	const void *function; /* one of the object's */
-	int (*put)(const struct run *run);
-	struct run runs[TEXT_RUNS_MAX];
-	size_t count;
-};
-
-enum { SEARCHES = 3 };
-
 static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
 {
 	for (size_t i = 0; i < object->dlpi_phnum; i++) {
@@ -127,33 +118,42 @@ static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
 	return false;
 }
 
-static int look(struct dl_phdr_info *object, size_t size, void *context)
+static int join(struct dl_phdr_info *object, size_t size, void *context)
 {
-	struct search *searches = context;
 	struct run runs[TEXT_RUNS_MAX];
 	size_t count = text_find(object, runs);
 	(void)size;
+	(void)context;
 	for (size_t i = 0; i < count; i++)
 		text_join(&runs[i]);
-	for (size_t i = 0; i < SEARCHES; i++) {
-		if (!has_address(object, (uintptr_t)searches[i].function))
-			continue;
-		memcpy(searches[i].runs, runs, count * sizeof(runs[0]));
-		searches[i].count = count;
-	}
 	return 0;
 }
 
-void text_merge(const void *function)
+void text_join_all(void)
 {
-	struct search searches[SEARCHES] = {
-		{ .function = function, .put = text_replace },
-		{ .function = (const void *)(uintptr_t)gnu_get_libc_version,
-			.put = text_hand_down },
-		{ .function = (const void *)(uintptr_t)text_merge, .put = text_hand_down },
-	};
-	(void)dl_iterate_phdr(look, searches);
-	for (size_t i = 0; i < SEARCHES; i++)
-		for (size_t k = 0; k < searches[i].count; k++)
-			(void)searches[i].put(&searches[i].runs[k]);
+	(void)dl_iterate_phdr(join, NULL);
+}
+
+struct search {
+	uintptr_t wanted; /* an address in the object */
+	struct run runs[TEXT_RUNS_MAX];
+	size_t count;
+};
+
+static int look(struct dl_phdr_info *object, size_t size, void *context)
+{
+	struct search *search = context;
+	(void)size;
+	if (!has_address(object, search->wanted))
+		return 0;
+	search->count = text_find(object, search->runs);
+	return 1;
+}
+
+void text_place(uintptr_t address, int (*put)(const struct run *run))
+{
+	struct search search = { .wanted = address };
+	(void)dl_iterate_phdr(look, &search);
+	for (size_t i = 0; i < search.count; i++)
+		(void)put(&search.runs[i]);
 }

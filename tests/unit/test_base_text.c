@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/huge.h"
 #include "base/own.h"
-#include "interpreter/huge.h"
-#include "interpreter/text.h"
+#include "base/text.h"
 
 static ElfW(Phdr) segment(unsigned int flags, uintptr_t start, uintptr_t end)
 {
@@ -129,10 +129,58 @@ TEST(only_code_with_neighbours_is_joined)
 	ASSERT_STR(protection, "r-xp");
 }
 
-TEST(who_is_merged_runs_on)
+TEST(a_small_run_is_handed_down_whole)
+{
+	char protection[5];
+	const size_t size = 5 * (size_t)PAGE;
+	unsigned char *at =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT(at != MAP_FAILED);
+	for (size_t i = 0; i < size; i++)
+		at[i] = (unsigned char)(i * 11 + i / 4096);
+	ASSERT_EQ(mprotect(at, size, PROT_READ), 0);
+	const struct run constants = { (uintptr_t)at, (uintptr_t)at + size, 1, false };
+	const struct run code = { (uintptr_t)at, (uintptr_t)at + size, 1, true };
+	ASSERT_EQ(text_hand_down(&constants), 0);
+	read_protection(code.start, protection);
+	ASSERT_STR(protection, "r--p");
+	int r = text_hand_down(&code);
+	for (size_t i = 0; i < size; i++)
+		ASSERT_EQ(at[i], (unsigned char)(i * 11 + i / 4096));
+	read_protection(code.start, protection);
+	ASSERT_STR(protection, r == 0 ? "r-xp" : "r--p"); /* without large pages: as it was */
+	(void)munmap(at, size);
+}
+
+/* Whether the mapping that has this in it is a file's. */
+static bool is_of_file(uintptr_t address)
+{
+	char line[512];
+	auto_file FILE *maps = fopen("/proc/self/maps", "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		char *rest = NULL;
+		uintptr_t start = strtoull(line, &rest, 16);
+		uintptr_t end = strtoull(rest + 1, NULL, 16);
+		if (start <= address && address < end)
+			return strchr(line, '/') != NULL;
+	}
+	return false;
+}
+
+TEST(who_is_put_elsewhere_runs_on)
 {
 	static const char own[] = "a constant is in the same object as the code";
-	text_merge(own);
-	text_merge(NULL);
+	ASSERT(is_of_file((uintptr_t)is_of_file));
+	text_join_all();
+	text_place((uintptr_t)own, text_replace);
+	text_place(0, text_hand_down);
+	ASSERT(is_of_file((uintptr_t)is_of_file));
+	text_place((uintptr_t)own, text_hand_down);
 	ASSERT_EQ(abs(-1), 1);
+	size_t size = 2 * (size_t)HUGE;
+	char *at = huge_map(size);
+	ASSERT(at);
+	if (huge_collapse(at, size)) /* this kernel has large pages */
+		ASSERT(!is_of_file((uintptr_t)is_of_file));
+	(void)munmap(at, size);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Large pages of memory that is a process's own. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,13 +7,6 @@
 #include <stdint.h>
 
 enum { PAGE = 4096, HUGE = 2 << 20 };
-
-/* Before modules are loaded: from now on Python's memory is where large pages can be made of it. */
-void huge_begin(void);
-
-/* When they are, and nothing is to be forked yet: makes them, as far as the kernel can. proc_fd is
- * /proc. */
-void huge_merge(int proc_fd);
 
 uintptr_t huge_round_up(uintptr_t at);
 
