@@ -432,10 +432,11 @@ int jail_take_users(struct raising *raising, struct err *err);
 /* Waits until another process, as init for its payload, has raised this step. */
 int jail_await(const struct raising *raising, enum step_id id, struct err *err);
 
-/* A plan from outside the zygote: every count, string and enum in range? */
-/* Whether the init of such a cell is in none of its groups. */
+/* Whether the init of such a cell is in none of its groups. All it does for what runs in the cell
+ * is to bury orphans, which takes a fraction of what it takes to make one. */
 bool jail_has_init_outside(enum cgroup_kind cgroup, bool has_guest);
 
+/* A plan from outside the zygote: every count, string and enum in range? */
 int jail_check_plan(const struct plan *plan, struct err *err);
 int jail_check_template(const struct template_page *template, struct err *err);
 
