@@ -349,7 +349,7 @@ def prepare(core, module, cold, names):
     road = make_road(gc) if is_shared else None
     gc.collect()
     if is_shared:
-        module.end_modules(sys.hexversion)
+        module.end_modules()
     gc.freeze()
     # a program's module is the garbage collector's like all that the program makes
     main = make_new_main(PROGRAM)

@@ -158,8 +158,7 @@ static void tell_channel(const struct arrival *arrival)
 static void await_job(struct arrival *ret_arrival)
 {
 	struct err err = { 0 };
-	PyObject *version = PySys_GetObject("hexversion");
-	holes_fill(version ? PyLong_AsLong(version) : 0);
+	holes_fill();
 	int r = interpreter_serve(CONTROL_FD, PyBytes_AsString(guest.trial), &err);
 	if (r != 0)
 		_exit(r == 1 ? 0 : 1); /* nobody is left to serve, or has been told why */

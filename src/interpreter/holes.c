@@ -99,9 +99,15 @@ static void use_kept(void)
 	PyErr_Clear();
 }
 
-void holes_fill(long version)
+static uintptr_t find_pool_size(void)
 {
-	uintptr_t pool_size = version >= 0x030a0000 ? 1 << 14 : 1 << 12;
+	PyObject *version = PySys_GetObject("hexversion");
+	return version && PyLong_AsLong(version) >= 0x030a0000 ? 1 << 14 : 1 << 12;
+}
+
+void holes_fill(void)
+{
+	uintptr_t pool_size = find_pool_size();
 	uintptr_t top = find_top();
 	use_kept();
 	for (size_t size = LARGE_MAX; size > SMALL_MAX; size -= size / 8)
@@ -124,10 +130,10 @@ static uintptr_t begin_arena(void)
 	return 0;
 }
 
-void holes_end_modules(long version)
+void holes_end_modules(void)
 {
 	anew = begin_arena();
-	holes_fill(version);
+	holes_fill();
 }
 
 /* Nobody writes to what is left out, so it is not there. */

@@ -62,10 +62,11 @@ static PyObject *begin_modules(PyObject *module, PyObject *unused)
 	return nothing();
 }
 
-static PyObject *end_modules(PyObject *module, PyObject *version)
+static PyObject *end_modules(PyObject *module, PyObject *unused)
 {
 	(void)module;
-	holes_end_modules(PyLong_AsLong(version));
+	(void)unused;
+	holes_end_modules();
 	return nothing();
 }
 
@@ -295,7 +296,7 @@ static PyMethodDef methods[] = {
 	{ "forget_lookups", forget_lookups, METH_NOARGS, "forget_lookups()" },
 	{ "begin_modules", begin_modules, METH_NOARGS,
 		"begin_modules(): what is made from now on has pages of its own" },
-	{ "end_modules", end_modules, METH_O, "end_modules(sys.hexversion): the same" },
+	{ "end_modules", end_modules, METH_NOARGS, "end_modules(): the same" },
 	{ "is_owner", is_owner, METH_NOARGS, "is_owner() -> bool: whether we are the payload" },
 	{ "is_heard", is_heard, METH_NOARGS, "is_heard() -> bool: whether the channel is there" },
 	{ "say_done", say_done, METH_VARARGS,

@@ -88,23 +88,40 @@ static void read_protection(uintptr_t start, char protection[5])
 			(void)snprintf(protection, 5, "%.4s", strchr(line, ' ') + 1);
 }
 
-TEST(a_run_keeps_its_bytes_and_is_not_writable)
+static unsigned char byte_at(size_t i)
 {
-	char protection[5];
-	size_t size = 3 * (size_t)HUGE;
+	return (unsigned char)(i * 7 + i / 4096);
+}
+
+/* Memory that can only be read, each page another one. */
+static unsigned char *map_bytes(size_t size)
+{
 	unsigned char *at =
 		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT(at != MAP_FAILED);
 	for (size_t i = 0; i < size; i++)
-		at[i] = (unsigned char)(i * 7 + i / 4096);
+		at[i] = byte_at(i);
 	ASSERT_EQ(mprotect(at, size, PROT_READ), 0);
+	return at;
+}
+
+static void check_bytes(const unsigned char *at, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		ASSERT_EQ(at[i], byte_at(i));
+}
+
+TEST(a_run_keeps_its_bytes_and_is_not_writable)
+{
+	char protection[5];
+	size_t size = 3 * (size_t)HUGE;
+	unsigned char *at = map_bytes(size);
 	const struct run run = { (uintptr_t)at, (uintptr_t)at + size, 1, true };
 	const struct run small = { run.start, run.start + HUGE - PAGE, 1, true };
 	uintptr_t first = huge_round_up(run.start);
 	ASSERT_EQ(text_replace(&small), 0); /* there is nothing to do */
 	int r = text_replace(&run);
-	for (size_t i = 0; i < size; i++)
-		ASSERT_EQ(at[i], (unsigned char)(i * 7 + i / 4096));
+	check_bytes(at, size);
 	read_protection(first, protection);
 	if (r == 0)
 		ASSERT_STR(protection, "r-xp");
@@ -133,20 +150,14 @@ TEST(a_small_run_is_handed_down_whole)
 {
 	char protection[5];
 	const size_t size = 5 * (size_t)PAGE;
-	unsigned char *at =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT(at != MAP_FAILED);
-	for (size_t i = 0; i < size; i++)
-		at[i] = (unsigned char)(i * 11 + i / 4096);
-	ASSERT_EQ(mprotect(at, size, PROT_READ), 0);
+	unsigned char *at = map_bytes(size);
 	const struct run constants = { (uintptr_t)at, (uintptr_t)at + size, 1, false };
 	const struct run code = { (uintptr_t)at, (uintptr_t)at + size, 1, true };
 	ASSERT_EQ(text_hand_down(&constants), 0);
 	read_protection(code.start, protection);
 	ASSERT_STR(protection, "r--p");
 	int r = text_hand_down(&code);
-	for (size_t i = 0; i < size; i++)
-		ASSERT_EQ(at[i], (unsigned char)(i * 11 + i / 4096));
+	check_bytes(at, size);
 	read_protection(code.start, protection);
 	ASSERT_STR(protection, r == 0 ? "r-xp" : "r--p"); /* without large pages: as it was */
 	(void)munmap(at, size);

@@ -619,6 +619,24 @@ TEST(a_cell_that_is_lent_waits_for_its_end_unless_nobody_is_left)
 	tear_down();
 }
 
+/* The lender has not heard of the end yet, and it would stay for a second. */
+TEST(the_init_of_a_guest_leaves_when_the_result_is_out)
+{
+	set_up_guests();
+	await_host();
+	has_channel = true;
+	auto_free char *text = NULL;
+	struct cell *cell = take(true);
+	struct keeper *borrowed = lend_cell(cell);
+	ASSERT_OK(run_in(borrowed, "print(3)", &text));
+	ASSERT_STR(text, "ok:3\n");
+	ASSERT(!is_dead(cell->pidfd, 100));
+	keeper_close(borrowed);
+	ASSERT(is_dead(cell->pidfd, 900));
+	bury(cell);
+	tear_down();
+}
+
 TEST(who_was_handed_something_is_elsewhere_than_who_did)
 {
 	if (count_processors(0) < 2)
