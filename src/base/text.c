@@ -13,8 +13,10 @@
  * Other libraries stay as they are, but each has three mappings that are only read, its code
  * between constants, and a fork copies mappings one by one, too: with one protection they are one.
  *
- * By both, constants beside code become executable, as they were before linkers kept them apart;
- * nothing is writable that was not.
+ * By both, constants beside code become executable, as they were before linkers kept them apart. And
+ * what the loader closed once its addresses were in it (RELRO) is one mapping again with the data it
+ * was cut from: two microseconds of a fork for each library. Whose process it is could open it, too,
+ * and no code is writable by that.
  */
 #include "base/text.h"
 
@@ -126,6 +128,21 @@ static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
 	return false;
 }
 
+/* As the loader did it, which leaves the last page open if there are data in it. */
+static void join_data(const struct dl_phdr_info *object)
+{
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *closed = &object->dlpi_phdr[i];
+		uintptr_t start = object->dlpi_addr + closed->p_vaddr;
+		uintptr_t end = start + closed->p_memsz;
+		start -= start % PAGE;
+		end -= end % PAGE;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): as above */
+		if (closed->p_type == PT_GNU_RELRO && start < end)
+			(void)mprotect((void *)start, end - start, PROT_READ | PROT_WRITE);
+	}
+}
+
 static int join(struct dl_phdr_info *object, size_t size, void *context)
 {
 	struct run runs[TEXT_RUNS_MAX];
@@ -134,6 +151,7 @@ static int join(struct dl_phdr_info *object, size_t size, void *context)
 	(void)context;
 	for (size_t i = 0; i < count; i++)
 		text_join(&runs[i]);
+	join_data(object);
 	return 0;
 }
 
