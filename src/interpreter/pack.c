@@ -23,6 +23,7 @@
 enum {
 	PIECES_MAX = 128,
 	PIECE_LEAST = 32 * PAGE,    /* for less, a mapping more is too much */
+	GAP_MAX = 2 * PAGE,         /* more than this of nothing ends a piece */
 	PIECES_SIZE_MAX = 64 << 20, /* what is larger is data */
 };
 
@@ -38,37 +39,45 @@ struct pack {
 	size_t size; /* of all */
 };
 
-static bool is_there(char *page)
+/* NOLINTBEGIN(performance-no-int-to-ptr): the kernel tells addresses as numbers */
+static bool is_there(uintptr_t page)
 {
 	unsigned char present = 0;
-	return mincore(page, PAGE, &present) == 0 && (present & 1);
+	return mincore((void *)page, PAGE, &present) == 0 && (present & 1);
 }
 
-/* Where nobody has been at either end, a guest gets an empty page sooner than a copy of one. */
 static void add_piece(struct pack *pack, uintptr_t start, uintptr_t end, int protection)
 {
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells addresses as numbers */
-	struct piece piece = { (char *)start, end > start ? end - start : 0, protection };
-	while (piece.size > 0 && !is_there(piece.start + piece.size - PAGE))
-		piece.size -= PAGE;
-	for (; piece.size > 0 && !is_there(piece.start); piece.size -= PAGE)
-		piece.start += PAGE;
+	struct piece piece = { (char *)start, end - start, protection };
 	if (piece.size < PIECE_LEAST || pack->count == PIECES_MAX ||
-		pack->size + piece.size > PIECES_SIZE_MAX || !huge_is_full(piece.start, piece.size))
+		pack->size + piece.size > PIECES_SIZE_MAX)
 		return;
 	pack->pieces[pack->count++] = piece;
 	pack->size += piece.size;
 }
 
-static void merge(uintptr_t start, uintptr_t end)
+/* Where nobody has been, a guest gets an empty page sooner than a copy of one. */
+static void add_pieces(struct pack *pack, uintptr_t start, uintptr_t end, int protection)
 {
-	for (; start < end; start += HUGE) {
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): as above */
-		char *at = (char *)start;
-		if (huge_is_full(at, HUGE))
-			(void)huge_collapse(at, HUGE);
+	uintptr_t first = start; /* from here to `last` pages are there */
+	uintptr_t last = start;
+	for (uintptr_t at = start; at < end; at += PAGE) {
+		if (!is_there(at))
+			continue;
+		if (at - last > GAP_MAX) {
+			add_piece(pack, first, last, protection);
+			first = at;
+		}
+		last = at + PAGE;
 	}
+	add_piece(pack, first, last, protection);
 }
+
+static bool merge(uintptr_t start)
+{
+	return huge_is_full((char *)start, HUGE) && huge_collapse((char *)start, HUGE);
+}
+/* NOLINTEND(performance-no-int-to-ptr) */
 
 static bool is_ours(const struct mapping *mapping)
 {
@@ -82,17 +91,16 @@ static bool is_ours(const struct mapping *mapping)
 
 static void take(struct pack *pack, const struct mapping *mapping)
 {
-	uintptr_t first = huge_round_up(mapping->start);
-	uintptr_t last = mapping->end - mapping->end % HUGE;
-	if (!mapping->is_writable) {
-		add_piece(pack, mapping->start, mapping->end, PROT_READ);
-	} else if (mapping->is_file || first >= last) {
-		add_piece(pack, mapping->start, mapping->end, PROT_READ | PROT_WRITE);
-	} else {
-		merge(first, last);
-		add_piece(pack, mapping->start, first, PROT_READ | PROT_WRITE);
-		add_piece(pack, last, mapping->end, PROT_READ | PROT_WRITE);
+	int protection = PROT_READ | (mapping->is_writable ? PROT_WRITE : 0);
+	bool can_merge = mapping->is_writable && !mapping->is_file;
+	uintptr_t rest = mapping->start;
+	for (uintptr_t at = huge_round_up(rest); can_merge && at + HUGE <= mapping->end; at += HUGE) {
+		if (!merge(at))
+			continue;
+		add_pieces(pack, rest, at, protection);
+		rest = at + HUGE;
 	}
+	add_pieces(pack, rest, mapping->end, protection);
 }
 
 /* "VmFlags: rd wr mr mw me ac sd": whoever asked for more, not to be copied at a fork for example,
