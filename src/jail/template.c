@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -110,7 +111,11 @@ struct tree {
 	char link[256]; /* not empty: a symbolic link, no mount */
 	int fd;
 	bool is_dir;
+	bool is_copy;       /* the file behind `fd` is copied, no mount either */
+	struct stat status; /* of a copy */
 };
+
+enum { COPY_MAX = 128 << 10 };
 
 enum { TREES_MAX = COUNT_OF(shown_paths) + COUNT_OF(skeleton_devices) + LIMIT_MOUNTS + 2 };
 
@@ -145,6 +150,26 @@ static struct tree *add_tree(struct raising *raising, const char *to)
 	return tree;
 }
 
+/* Each mount is one more that every cell copies and lets go of again, 2 µs both. What is mounted of a
+ * single file is the file of this moment, and so is a copy; what nobody but its owner may read is to
+ * stay so. */
+static bool is_copied(const struct raising *raising, const struct stat *st)
+{
+	return raising->page->plan.is_resident && S_ISREG(st->st_mode) && st->st_size <= COPY_MAX &&
+	       (st->st_mode & S_IROTH);
+}
+
+static int collect_copy(struct tree *tree, int path_fd, struct err *err)
+{
+	char path[64];
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	tree->is_copy = true;
+	tree->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (tree->fd < 0 || fstat(tree->fd, &tree->status) < 0)
+		return err_sys(err, errno, "open '/%s' to copy it", tree->to);
+	return 0;
+}
+
 static int collect_shown(struct raising *raising, int root_fd, const char *path, struct err *err)
 {
 	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH | O_NOFOLLOW);
@@ -164,6 +189,8 @@ static int collect_shown(struct raising *raising, int root_fd, const char *path,
 		raising->trees->count--;
 		return 0;
 	}
+	if (is_copied(raising, &st))
+		return collect_copy(tree, fd, err);
 	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
 }
@@ -226,7 +253,7 @@ static int make_skeleton(struct err *err)
 	auto_fd int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs_fd < 0)
 		return err_sys(err, errno, "open tmpfs");
-	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "size", "1m", 0) < 0 ||
+	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "size", "2m", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_SET_STRING, "nr_inodes", "4096", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
@@ -281,6 +308,18 @@ static int make_parents(const char *path, struct err *err)
 	return 0;
 }
 
+static int copy_file(const struct tree *tree, struct err *err)
+{
+	const struct timespec times[] = { tree->status.st_atim, tree->status.st_mtim };
+	auto_fd int fd = open(tree->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	ssize_t len = fd < 0 ? -1 : 1;
+	while (len > 0)
+		len = sendfile(fd, tree->fd, NULL, COPY_MAX);
+	if (len < 0 || fchmod(fd, tree->status.st_mode & 0777) < 0 || futimens(fd, times) < 0)
+		return err_sys(err, errno, "copy '/%s'", tree->to);
+	return 0;
+}
+
 static int attach_tree(const struct tree *tree, struct err *err)
 {
 	TRY(make_parents(tree->to, err));
@@ -289,6 +328,8 @@ static int attach_tree(const struct tree *tree, struct err *err)
 			return err_sys(err, errno, "create the link '/%s'", tree->to);
 		return 0;
 	}
+	if (tree->is_copy)
+		return copy_file(tree, err);
 	if (tree->is_dir) {
 		if (mkdir(tree->to, 0755) < 0 && errno != EEXIST)
 			return err_sys(err, errno, "create '/%s'", tree->to);
