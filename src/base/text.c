@@ -13,10 +13,8 @@
  * Other libraries stay as they are, but each has three mappings that are only read, its code
  * between constants, and a fork copies mappings one by one, too: with one protection they are one.
  *
- * By both, constants beside code become executable, as they were before linkers kept them apart. And
- * what the loader closed once its addresses were in it (RELRO) is one mapping again with the data it
- * was cut from: two microseconds of a fork for each library. Whose process it is could open it, too,
- * and no code is writable by that.
+ * By both, constants beside code become executable, as they were before linkers kept them apart;
+ * nothing is writable that was not.
  */
 #include "base/text.h"
 
@@ -54,6 +52,17 @@ static void add_segment(
 	last->end = end;
 	last->segment_count++;
 	last->has_code |= (segment->p_flags & PF_X) != 0;
+}
+
+bool object_has(const struct dl_phdr_info *object, uintptr_t address)
+{
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD &&
+			address - object->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+			return true;
+	}
+	return false;
 }
 
 size_t text_find(const struct dl_phdr_info *object, struct run runs[TEXT_RUNS_MAX])
@@ -117,32 +126,6 @@ int text_hand_down(const struct run *run)
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
 
-static bool has_address(const struct dl_phdr_info *object, uintptr_t address)
-{
-	for (size_t i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-		if (segment->p_type == PT_LOAD &&
-			address - object->dlpi_addr - segment->p_vaddr < segment->p_memsz)
-			return true;
-	}
-	return false;
-}
-
-/* As the loader did it, which leaves the last page open if there are data in it. */
-static void join_data(const struct dl_phdr_info *object)
-{
-	for (size_t i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *closed = &object->dlpi_phdr[i];
-		uintptr_t start = object->dlpi_addr + closed->p_vaddr;
-		uintptr_t end = start + closed->p_memsz;
-		start -= start % PAGE;
-		end -= end % PAGE;
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): as above */
-		if (closed->p_type == PT_GNU_RELRO && start < end)
-			(void)mprotect((void *)start, end - start, PROT_READ | PROT_WRITE);
-	}
-}
-
 static int join(struct dl_phdr_info *object, size_t size, void *context)
 {
 	struct run runs[TEXT_RUNS_MAX];
@@ -151,7 +134,6 @@ static int join(struct dl_phdr_info *object, size_t size, void *context)
 	(void)context;
 	for (size_t i = 0; i < count; i++)
 		text_join(&runs[i]);
-	join_data(object);
 	return 0;
 }
 
@@ -170,7 +152,7 @@ static int look(struct dl_phdr_info *object, size_t size, void *context)
 {
 	struct search *search = context;
 	(void)size;
-	if (!has_address(object, search->wanted))
+	if (!object_has(object, search->wanted))
 		return 0;
 	search->count = text_find(object, search->runs);
 	return 1;

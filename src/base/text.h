@@ -16,6 +16,8 @@ struct run {
 	bool has_code;
 };
 
+bool object_has(const struct dl_phdr_info *object, uintptr_t address);
+
 /* For the program or library that has this address in it: puts its runs, by one of the two below,
  * in places that suit forks better. What the kernel does not do stays as it is. */
 void text_place(uintptr_t address, int (*put)(const struct run *run));

@@ -18,6 +18,7 @@
 
 #include "base/huge.h"
 #include "base/text.h"
+#include "interpreter/data.h"
 #include "interpreter/pack.h"
 
 enum {
@@ -92,5 +93,6 @@ void merge_memory(int proc_fd)
 	/* what every guest needs of these is in fifteen places, a fault each */
 	text_place((uintptr_t)gnu_get_libc_version, text_hand_down);
 	text_place((uintptr_t)merge_begin, text_hand_down);
+	data_settle();
 	pack_memory(proc_fd);
 }
