@@ -353,9 +353,16 @@ static int keep_template(struct err *err)
 	return 0;
 }
 
-static void merge_template(void)
+/* Guests are born with it: what takes memory without end is one of them. */
+static void offer_to_oom_killer(int proc_fd)
+{
+	(void)io_write_at(proc_fd, "self/oom_score_adj", OOM_SCORE);
+}
+
+static void settle_template(void)
 {
 	auto_fd int proc_fd = jail_open_proc();
+	offer_to_oom_killer(proc_fd);
 	merge_memory(proc_fd);
 }
 
@@ -376,7 +383,7 @@ int interpreter_serve(int control_fd, const char *code, struct err *err)
 		own_close(&self.home_fd);
 	if (keep_template(err) < 0)
 		return refuse(&self.template->base.report, err);
-	merge_template();
+	settle_template();
 	if (try_out(code) == 0)
 		return 0;
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);

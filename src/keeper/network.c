@@ -71,7 +71,8 @@ static const char *const passed_over[] = {
 /* clang-format off */
 static const char *const seldom_read[] = {
 	"netstat", "snmp", "snmp6", "xfrm_stat", "stat/nf_conntrack", "ip6_flowlabel",
-	"igmp", "igmp6", "arp", "if_inet6", "route", "ipv6_route", "fib_triestat", "rt6_stats", "unix",
+	"igmp", "igmp6", "arp", "if_inet6", "route", "ipv6_route", "fib_triestat", "rt6_stats",
+	"sockstat6", "unix",
 };
 /* clang-format on */
 

@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "zygote/parts.h"
+#include "zygote/zygote.h"
 
 enum { LINGER_MS = 1000 }; /* should the lender forget it */
 
@@ -137,12 +138,15 @@ static void close_others(const struct raising *raising)
 	(void)close_range((unsigned int)first, ~0U, 0);
 }
 
-/* When memory runs out the kernel should look there first, not at init or the host. */
-static void offer_to_oom_killer(pid_t payload)
+/* When memory runs out the kernel should look there first, not at init or the host. A guest has this
+ * from its interpreter. */
+static void offer_to_oom_killer(const struct raising *raising, pid_t payload)
 {
 	char path[64];
+	if (raising->page->plan.has_guest)
+		return;
 	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)payload);
-	(void)io_write_at(AT_FDCWD, path, "500");
+	(void)io_write_at(AT_FDCWD, path, OOM_SCORE);
 }
 
 _Noreturn void init_run(struct raising *raising)
@@ -168,7 +172,7 @@ _Noreturn void init_run(struct raising *raising)
 	close_others(raising);
 	if (payload == 0)
 		payload = jail_await_guest(raising);
-	offer_to_oom_killer(payload);
+	offer_to_oom_killer(raising, payload);
 	if (jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
 	reap(payload, raising);

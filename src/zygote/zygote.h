@@ -9,6 +9,9 @@
 
 enum { ZYGOTE_CONTROL_FD = 3 }; /* where the program finds its socket */
 
+/* Of payloads, for the killer that comes when there is no memory left. */
+#define OOM_SCORE "500"
+
 /* Answers requests (enum zygote_request) until the supervisor closes its end. */
 void zygote_serve(int control_fd);
 

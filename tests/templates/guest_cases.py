@@ -96,7 +96,8 @@ with open('/proc/self/cgroup') as file:
 with open('/proc/self/oom_score_adj') as file:
     print(file.read())
 with open('/proc/self/mountinfo') as file:
-    print(len(file.readlines()))
+    # a template that stays has copies of single files
+    print(sorted(where for where in (line.split()[4] for line in file) if os.path.isdir(where)))
 print(os.getsid(0) not in (0, os.getpid()), os.getpgrp() == os.getsid(0))
 print(os.getppid(), os.getcwd(), os.sched_getaffinity(0), len(os.listdir('/proc/self/fd')) > 2)
 print(open('/proc/self/maps').readline() != '')
