@@ -343,7 +343,8 @@ $(BUILD)/tests/unit/test_access_%: LDLIBS += -lsqlite3
 
 # Of the module what does not need a Python.
 unit_interpreter := $(filter $(BUILD)/tests/unit/test_interpreter_%,$(unit_tests))
-$(unit_interpreter): $(call obj,$(patsubst %,src/interpreter/%.c,pack proc_text) src/base/huge.c)
+$(unit_interpreter): $(call obj,$(patsubst %,src/interpreter/%.c,data pack proc_text))
+$(unit_interpreter): LDLIBS += $(lib)
 
 # The library's own files are in none of the programs.
 unit_lib := $(filter $(BUILD)/tests/unit/test_lib_%,$(unit_tests))

@@ -80,7 +80,7 @@ def orphans(person):
 def places(person):
     host = [os.readlink("/proc/self/ns/" + name) for name in os.listdir("/proc/self/ns")]
     code = f"HOST = {host}" + """
-import os
+import os, zlib
 print([name for name in ('mnt', 'net', 'ipc', 'uts', 'user', 'pid', 'cgroup')
        if os.readlink('/proc/self/ns/' + name) in HOST])
 with open('/proc/self/status') as file:
@@ -98,6 +98,14 @@ with open('/proc/self/oom_score_adj') as file:
 with open('/proc/self/mountinfo') as file:
     # a template that stays has copies of single files
     print(sorted(where for where in (line.split()[4] for line in file) if os.path.isdir(where)))
+for name in ('ld.so.cache', 'mime.types', 'protocols', 'services', 'ssl/openssl.cnf', 'timezone'):
+    try:
+        status = os.stat('/etc/' + name)
+        with open('/etc/' + name, 'rb') as file:
+            print(name, oct(status.st_mode), status.st_mtime_ns, zlib.crc32(file.read()))
+        open('/etc/' + name, 'ab')
+    except OSError as error:
+        print(name, error)
 print(os.getsid(0) not in (0, os.getpid()), os.getpgrp() == os.getsid(0))
 print(os.getppid(), os.getcwd(), os.sched_getaffinity(0), len(os.listdir('/proc/self/fd')) > 2)
 print(open('/proc/self/maps').readline() != '')

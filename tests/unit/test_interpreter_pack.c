@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -76,6 +78,42 @@ TEST(what_is_only_read_stays_so)
 	auto_fd int zero_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	ASSERT_EQ(read(zero_fd, &at[SIZE / 2], 1), -1);
 	ASSERT_EQ(errno, EFAULT);
+}
+
+/* The size of the mapping that begins here; 0: none does. */
+static size_t mapping_at(const unsigned char *at)
+{
+	char line[512];
+	size_t size = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	ASSERT(maps);
+	while (size == 0 && fgets(line, sizeof(line), maps)) {
+		char *rest = NULL;
+		uintptr_t start = strtoull(line, &rest, 16);
+		if (start == (uintptr_t)at)
+			size = strtoull(rest + 1, NULL, 16) - start;
+	}
+	(void)fclose(maps);
+	return size;
+}
+
+TEST(of_what_does_not_fill_a_large_page_the_pages_that_are_there_are_packed)
+{
+	const size_t there = (size_t)100 * PAGE;
+	unsigned char *at = (unsigned char *)huge_map(3 * HUGE);
+	ASSERT(at);
+	fill(at, HUGE + there);
+	at[2 * HUGE] = 1; /* a single page, far from the others */
+	pack();
+	must_be_filled(at, HUGE + there);
+	ASSERT_EQ(at[2 * HUGE], 1);
+	unsigned char present = 0;
+	ASSERT_EQ(mincore(at + HUGE + there, PAGE, &present), 0);
+	ASSERT_EQ(present & 1, 0);
+	unsigned char *other = (unsigned char *)huge_map(HUGE);
+	fill(other, HUGE);
+	if (huge_collapse((char *)other, HUGE)) /* this kernel has large pages */
+		ASSERT_EQ(mapping_at(at + HUGE), there);
 }
 
 /* 0: the child finds what it was asked for. */
