@@ -2,9 +2,9 @@
 /*
  * Each library has a few pages that are its own: addresses that the loader put in, variables. Most
  * libraries of a template are never called by a guest, but the fork copies what it has to know of
- * those pages, and the end of the copy takes it back: 3 µs for each mapping of them. A file's mapping
- * takes less than one, as a copy looks its pages up when it needs them. So what the pages hold by now
- * becomes a file, and is mapped from there.
+ * those pages, and the end of the copy takes it back: 3 µs for each mapping of them. A file's
+ * mapping takes less than one, as a copy looks its pages up when it needs them. So what the pages
+ * hold by now becomes a file, and is mapped from there.
  *
  * The loader closes a part of them when its addresses are in (RELRO), which makes two mappings of
  * them. They are one again: whose process it is could open that part, too.
@@ -88,8 +88,9 @@ static void settle_pages(struct settling *settling, const struct run *pages)
 	void *place = (void *)pages->start;
 	size_t size = pages->end - pages->start;
 	memcpy(settling->copy + settling->at, place, size);
-	if (mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, settling->fd,
-		    (off_t)settling->at) == MAP_FAILED)
+	const void *settled = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+		settling->fd, (off_t)settling->at);
+	if (settled == MAP_FAILED)
 		abort(); /* whether anything is left there, nobody knows */
 	settling->at += size;
 }

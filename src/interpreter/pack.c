@@ -94,7 +94,8 @@ static void take(struct pack *pack, const struct mapping *mapping)
 	int protection = PROT_READ | (mapping->is_writable ? PROT_WRITE : 0);
 	bool can_merge = mapping->is_writable && !mapping->is_file;
 	uintptr_t rest = mapping->start;
-	for (uintptr_t at = huge_round_up(rest); can_merge && at + HUGE <= mapping->end; at += HUGE) {
+	for (uintptr_t at = huge_round_up(rest); can_merge && at + HUGE <= mapping->end;
+		at += HUGE) {
 		if (!merge(at))
 			continue;
 		add_pieces(pack, rest, at, protection);

@@ -150,9 +150,9 @@ static struct tree *add_tree(struct raising *raising, const char *to)
 	return tree;
 }
 
-/* Each mount is one more that every cell copies and lets go of again, 2 µs both. What is mounted of a
- * single file is the file of this moment, and so is a copy; what nobody but its owner may read is to
- * stay so. */
+/* Each mount is one more that every cell copies and lets go of again, 2 µs both. What is mounted of
+ * a single file is the file of this moment, and so is a copy; what nobody but its owner may read is
+ * to stay so. */
 static bool is_copied(const struct raising *raising, const struct stat *st)
 {
 	return raising->page->plan.is_resident && S_ISREG(st->st_mode) && st->st_size <= COPY_MAX &&

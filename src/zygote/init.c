@@ -138,8 +138,8 @@ static void close_others(const struct raising *raising)
 	(void)close_range((unsigned int)first, ~0U, 0);
 }
 
-/* When memory runs out the kernel should look there first, not at init or the host. A guest has this
- * from its interpreter. */
+/* When memory runs out the kernel should look there first, not at init or the host. A guest has
+ * this from its interpreter. */
 static void offer_to_oom_killer(const struct raising *raising, pid_t payload)
 {
 	char path[64];
