@@ -23,6 +23,8 @@
 #include "base/own.h"
 #include "base/text.h"
 
+enum { SEGMENT_MAX = 4 << 20 }; /* what is larger is room for data, most of it empty */
+
 struct settling {
 	int fd;
 	char *copy; /* of all, in the order of libraries */
@@ -32,7 +34,7 @@ struct settling {
 
 static bool is_data(const ElfW(Phdr) * segment)
 {
-	return segment->p_type == PT_LOAD &&
+	return segment->p_type == PT_LOAD && segment->p_memsz <= SEGMENT_MAX &&
 	       (segment->p_flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W);
 }
 
