@@ -11,6 +11,7 @@
  */
 #include "interpreter/data.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 enum { SEGMENT_MAX = 4 << 20 }; /* what is larger is room for data, most of it empty */
 
 struct settling {
+	uintptr_t program; /* an address in it */
 	int fd;
 	char *copy; /* of all, in the order of libraries */
 	size_t at;
@@ -38,12 +40,12 @@ static bool is_data(const ElfW(Phdr) * segment)
 	       (segment->p_flags & (PF_R | PF_W | PF_X)) == (PF_R | PF_W);
 }
 
-/* Of these, something is written to while this goes on, or by every guest: the program, libc, the
- * loader, and this module. */
-static bool is_busy(const struct dl_phdr_info *object)
+/* Of these, something is written to while this goes on, or by every guest: the program, which may
+ * be a library itself, libc, the loader, and this module. */
+static bool is_busy(const struct settling *settling, const struct dl_phdr_info *object)
 {
-	const uintptr_t used[] = { (uintptr_t)gnu_get_libc_version, (uintptr_t)memcpy,
-		(uintptr_t)data_settle, getauxval(AT_BASE), getauxval(AT_PHDR) };
+	const uintptr_t used[] = { settling->program, getauxval(AT_PHDR), getauxval(AT_BASE),
+		(uintptr_t)gnu_get_libc_version, (uintptr_t)memcpy, (uintptr_t)data_settle };
 	for (size_t i = 0; i < COUNT_OF(used); i++)
 		if (object_has(object, used[i]))
 			return true;
@@ -79,7 +81,7 @@ static int measure(struct dl_phdr_info *object, size_t size, void *context)
 		struct run pages = find_pages(object, segment);
 		if (segment->p_type == PT_GNU_RELRO)
 			open_closed(object, segment);
-		else if (is_data(segment) && !is_busy(object))
+		else if (is_data(segment) && !is_busy(settling, object))
 			settling->size += pages.end - pages.start;
 	}
 	return 0;
@@ -92,8 +94,9 @@ static void settle_pages(struct settling *settling, const struct run *pages)
 	memcpy(settling->copy + settling->at, place, size);
 	const void *settled = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
 		settling->fd, (off_t)settling->at);
-	if (settled == MAP_FAILED)
-		abort(); /* whether anything is left there, nobody knows */
+	/* what a loader has sealed stays; whether anything is left of the rest, nobody knows */
+	if (settled == MAP_FAILED && errno != EPERM)
+		abort();
 	settling->at += size;
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
@@ -101,7 +104,7 @@ static void settle_pages(struct settling *settling, const struct run *pages)
 static int settle(struct dl_phdr_info *object, size_t size, void *context)
 {
 	(void)size;
-	for (size_t i = 0; i < object->dlpi_phnum && !is_busy(object); i++) {
+	for (size_t i = 0; i < object->dlpi_phnum && !is_busy(context, object); i++) {
 		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
 		struct run pages = find_pages(object, segment);
 		if (is_data(segment))
@@ -110,9 +113,9 @@ static int settle(struct dl_phdr_info *object, size_t size, void *context)
 	return 0;
 }
 
-void data_settle(void)
+void data_settle(const void *function)
 {
-	struct settling settling = { .size = 0 };
+	struct settling settling = { .program = (uintptr_t)function };
 	(void)dl_iterate_phdr(measure, &settling);
 	auto_fd int fd = memfd_create("hotcell-data", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (settling.size == 0 || fd < 0 || ftruncate(fd, (off_t)settling.size) < 0)

@@ -93,6 +93,6 @@ void merge_memory(int proc_fd)
 	/* what every guest needs of these is in fifteen places, a fault each */
 	text_place((uintptr_t)gnu_get_libc_version, text_hand_down);
 	text_place((uintptr_t)merge_begin, text_hand_down);
-	data_settle();
+	data_settle(own.function);
 	pack_memory(proc_fd);
 }

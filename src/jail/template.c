@@ -3,7 +3,7 @@
  * The template: a mount namespace that holds nothing but what a cell may see. The zygote enters it
  * once; each cell then copies a handful of mounts instead of the host's.
  *
- * Order matters. Every host path is opened as a detached tree first, while the host is still
+ * Order matters. Every host path is opened first, most as detached trees, while the host is still
  * there; then the skeleton covers /tmp, the trees are attached to it, it becomes the root and the
  * host's tree is let go. Nothing is resolved as a string after that.
  */
@@ -24,8 +24,9 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* What a cell sees of its root file system. Links are copied as links, the rest is bound
- * read-only; what is not there is passed over. Nothing secret may ever be listed here. */
+/* What a cell sees of its root file system. Links are copied as links, small files by who stays,
+ * the rest is bound read-only; what is not there is passed over. Nothing secret may ever be listed
+ * here. */
 static const char *const shown_paths[] = {
 	"usr",
 	"bin",

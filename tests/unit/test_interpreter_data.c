@@ -58,7 +58,7 @@ TEST(what_is_in_use_meanwhile_stays_where_it_is)
 	load_library();
 	look(addresses, text, sizeof(text));
 	ASSERT(strncmp(text, "r--p", 4) == 0);
-	data_settle();
+	data_settle(NULL);
 	look(addresses, text, sizeof(text));
 	ASSERT(strncmp(text, "rw-p", 4) == 0 && !is_settled(addresses));
 	ASSERT(!is_settled(&own) && !is_settled((void *)&environ) && !is_settled((void *)&stdout));
@@ -73,7 +73,7 @@ TEST(a_library_has_what_it_had_and_goes_on)
 	load_library();
 	*library.variable = 42;
 	ASSERT(!is_settled(library.variable));
-	data_settle();
+	data_settle(NULL);
 	ASSERT(is_settled(library.variable));
 	ASSERT_EQ(*library.variable, 42);
 	(void)library.write(-0.5);
@@ -89,12 +89,21 @@ TEST(a_library_has_what_it_had_and_goes_on)
 	ASSERT_EQ(*library.variable, -1);
 }
 
+TEST(a_program_that_is_a_library_is_left_alone)
+{
+	load_library();
+	data_settle(*(void **)&library.write);
+	ASSERT(!is_settled(library.variable));
+	data_settle(NULL);
+	ASSERT(is_settled(library.variable));
+}
+
 TEST(it_may_happen_again)
 {
 	load_library();
-	data_settle();
+	data_settle(NULL);
 	*library.variable = 43;
-	data_settle();
+	data_settle(NULL);
 	ASSERT(is_settled(library.variable));
 	ASSERT_EQ(*library.variable, 43);
 }
