@@ -16,6 +16,7 @@ struct run {
 	bool has_code;
 };
 
+/* Whether the address is in a program or library. */
 bool object_has(const struct dl_phdr_info *object, uintptr_t address);
 
 /* For the program or library that has this address in it: puts its runs, by one of the two below,

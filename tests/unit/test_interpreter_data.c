@@ -31,7 +31,7 @@ static void look(const void *at, char *text, size_t size)
 {
 	char line[512];
 	uintptr_t wanted = (uintptr_t)at;
-	FILE *maps = fopen("/proc/self/maps", "re");
+	auto_file FILE *maps = fopen("/proc/self/maps", "re");
 	ASSERT(maps);
 	while (fgets(line, sizeof(line), maps)) {
 		char *rest = NULL;
@@ -40,7 +40,6 @@ static void look(const void *at, char *text, size_t size)
 		if (start <= wanted && wanted < end)
 			(void)snprintf(text, size, "%s", rest + 1);
 	}
-	(void)fclose(maps);
 }
 
 static bool is_settled(const void *at)

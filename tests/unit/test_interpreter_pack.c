@@ -85,7 +85,7 @@ static size_t mapping_at(const unsigned char *at)
 {
 	char line[512];
 	size_t size = 0;
-	FILE *maps = fopen("/proc/self/maps", "re");
+	auto_file FILE *maps = fopen("/proc/self/maps", "re");
 	ASSERT(maps);
 	while (size == 0 && fgets(line, sizeof(line), maps)) {
 		char *rest = NULL;
@@ -93,7 +93,6 @@ static size_t mapping_at(const unsigned char *at)
 		if (start == (uintptr_t)at)
 			size = strtoull(rest + 1, NULL, 16) - start;
 	}
-	(void)fclose(maps);
 	return size;
 }
 
