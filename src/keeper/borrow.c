@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/io.h"
 #include "base/own.h"
@@ -84,24 +85,25 @@ static struct keeper *get_ready(const struct policy *policy, const struct task *
 	return NULL;
 }
 
-/* Takes the connection. As keeper_borrow(). */
-static int borrow_from(int conn_fd, const struct policy *policy, const struct borrower *borrower,
+/* Takes the connection of a loan that is granted. As keeper_borrow(). */
+static int borrow_over(int *conn_fd, const struct policy *policy, const struct borrower *borrower,
 	struct keeper **ret_keeper, struct err *err)
 {
-	auto_fd int fd = conn_fd;
 	enum jail_mode mode = machine_mode();
 	struct keeper *keeper = get_ready(policy, borrower->task);
-	int r = await_answer(fd, policy, borrower, &keeper, err);
+	int r = await_answer(*conn_fd, policy, borrower, &keeper, err);
 	if (r == 1) {
-		keeper->loan_fd = take_fd(&fd);
+		keeper->loan_fd = take_fd(conn_fd);
 		/* root's cell for one who is root only in a user namespace: nothing of it is ours
 		 * to use */
 		r = keeper->mode == mode ? 1 : 0;
 	}
-	if (r == 1)
+	if (r == 1) {
+		keeper->ahead = borrower->ahead;
 		*ret_keeper = keeper;
-	else
+	} else {
 		keeper_close(keeper);
+	}
 	return r;
 }
 
@@ -155,6 +157,32 @@ static void remember(struct ahead *ahead, const char *text)
 	}
 }
 
+void ahead_keep_seat(struct ahead *ahead, int *conn_fd)
+{
+	own_close(&ahead->seat_fd);
+	ahead->seat_fd = take_fd(conn_fd);
+}
+
+/* The one that was kept, if it is of this daemon and the keeper has not hung up; else -1. It is the
+ * caller's. */
+static int take_seat(struct ahead *ahead)
+{
+	char path[PATH_MAX];
+	auto_fd int fd = ahead ? take_fd(&ahead->seat_fd) : -1;
+	if (fd < 0)
+		return -1;
+	loan_socket_path(path, sizeof(path));
+	return is_same(ahead->socket, path) && !is_hung_up(fd) ? take_fd(&fd) : -1;
+}
+
+bool borrow_end(struct keeper *keeper)
+{
+	if (keeper->ahead && loan_send(keeper->loan_fd, LOAN_RETURN, 0, NULL, 0, NULL, 0) == 0)
+		return true;
+	(void)shutdown(keeper->loan_fd, SHUT_RDWR);
+	return false;
+}
+
 static void let_go(struct ahead *ahead)
 {
 	own_close(&ahead->conn_fd);
@@ -185,8 +213,14 @@ static bool take_ahead(struct ahead *ahead, const char *text, const struct polic
 		return false;
 	}
 	struct keeper *keeper = take_ptr(&ahead->keeper);
-	if (!keeper && borrow_from(take_fd(&ahead->conn_fd), policy, borrower, &keeper, &err) != 1)
-		return false;
+	if (!keeper) {
+		auto_fd int conn_fd = take_fd(&ahead->conn_fd);
+		int r = borrow_over(&conn_fd, policy, borrower, &keeper, &err);
+		if (r < 0 && err.code != ERR_INTERRUPTED)
+			ahead_keep_seat(ahead, &conn_fd); /* it is refused, no more */
+		if (r != 1)
+			return false;
+	}
 	if (!is_hung_up(keeper->loan_fd) && terms_settle(keeper->parked, HOLD_TAKEN)) {
 		*ret_keeper = keeper;
 		return true;
@@ -210,6 +244,8 @@ static int hear_answer(struct ahead *ahead)
 	if (r <= 0)
 		return r == -EAGAIN ? 2 : 0;
 	r = take_answer(&message, &ahead->policy, &nobody, &ahead->keeper, &err);
+	if (message.kind == LOAN_REFUSED)
+		ahead_keep_seat(ahead, &ahead->conn_fd);
 	loan_message_done(&message);
 	return r < 0 ? 0 : r;
 }
@@ -222,6 +258,7 @@ void ahead_collect(struct ahead *ahead)
 	/* nothing is said to who has the cell, but that it is wanted back */
 	int r = ahead->keeper || !(said.revents & POLLIN) ? 0 : hear_answer(ahead);
 	if (r == 1) {
+		ahead->keeper->ahead = ahead;
 		ahead->keeper->loan_fd = take_fd(&ahead->conn_fd);
 		r = ahead->keeper->mode == machine_mode() ? 1 : 0;
 	}
@@ -239,7 +276,9 @@ void ahead_ask(struct ahead *ahead)
 	if (!ahead->text || !ahead->socket || (old_fd >= 0 && !is_hung_up(old_fd)))
 		return;
 	let_go(ahead);
-	auto_fd int fd = loan_connect(ahead->socket);
+	auto_fd int fd = take_seat(ahead);
+	if (fd < 0)
+		fd = loan_connect(ahead->socket);
 	if (fd >= 0 &&
 		loan_send(fd, LOAN_ASK, LOAN_AHEAD, ahead->text, strlen(ahead->text), NULL, 0) == 0)
 		ahead->conn_fd = take_fd(&fd);
@@ -248,6 +287,7 @@ void ahead_ask(struct ahead *ahead)
 void ahead_done(struct ahead *ahead)
 {
 	let_go(ahead);
+	own_close(&ahead->seat_fd);
 	forget_policy(ahead);
 	free(ahead->socket);
 	foresight_done(ahead);
@@ -273,6 +313,15 @@ void ahead_rouse(const struct ahead *ahead)
 	(void)io_send(cell->gate_fd, &message, sizeof(message), NULL, 0);
 }
 
+/* As keeper_borrow(), over this connection. */
+static int ask_over(int *conn_fd, const char *text, const struct policy *policy,
+	const struct borrower *borrower, struct keeper **ret_keeper, struct err *err)
+{
+	if (*conn_fd < 0 || loan_send(*conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
+		return 0;
+	return borrow_over(conn_fd, policy, borrower, ret_keeper, err);
+}
+
 int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	struct keeper **ret_keeper, struct err *err)
 {
@@ -284,19 +333,22 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	bool is_ahead = borrower->ahead && ahead_fd(borrower->ahead) >= 0;
 	if (is_ahead)
 		ahead_rouse(borrower->ahead);
-	auto_fd int conn_fd = is_ahead ? -1 : find_lender();
-	if (conn_fd < 0 && !is_ahead)
+	auto_fd int seat_fd = is_ahead ? -1 : take_seat(borrower->ahead);
+	auto_fd int conn_fd = is_ahead || seat_fd >= 0 ? -1 : find_lender();
+	if (conn_fd < 0 && seat_fd < 0 && !is_ahead)
 		return 0;
-	bool is_known = is_ahead && is_last(borrower->ahead, policy);
+	bool is_known = borrower->ahead && is_last(borrower->ahead, policy);
 	auto_free char *text = is_known ? xstrdup(borrower->ahead->text) : policy_to_json(policy);
 	if (text && is_ahead && take_ahead(borrower->ahead, text, policy, borrower, ret_keeper))
 		return 1;
-	if (conn_fd < 0)
+	if (is_ahead)
+		seat_fd = take_seat(borrower->ahead);
+	int r = text ? ask_over(&seat_fd, text, policy, borrower, ret_keeper, err) : 0;
+	/* who kept its seat may have lost it meanwhile, to somebody who waits */
+	if (text && r == 0 && conn_fd < 0)
 		conn_fd = find_lender();
-	if (!text || conn_fd < 0 ||
-		loan_send(conn_fd, LOAN_ASK, 0, text, strlen(text), NULL, 0) < 0)
-		return 0;
-	int r = borrow_from(take_fd(&conn_fd), policy, borrower, ret_keeper, err);
+	if (text && r == 0)
+		r = ask_over(&conn_fd, text, policy, borrower, ret_keeper, err);
 	if (r == 1 && borrower->ahead)
 		remember(borrower->ahead, text);
 	return r;

@@ -46,6 +46,7 @@ struct keeper {
 	bool is_warm;         /* what it borrowed stood ready */
 	int loan_fd; /* owned; the loan of a keeper that borrowed its cell; -1: it is its own
 		      */
+	struct ahead *ahead;            /* of a client that stays and so keeps its seat; or NULL */
 	struct strings commands;        /* what the template is restricted to */
 	struct template_page *template; /* owned; NULL of one that borrowed its cell */
 	const struct cell_page *base;   /* whose report tells how the template was raised: its, or
@@ -109,6 +110,7 @@ struct cell {
 	int out_fds[STREAM_COUNT];
 	int stdin_fd, stdin_source_fd;
 	int channel_fd;
+	bool is_gate_channel;        /* that will be the gate, once nothing else is said there */
 	int io_fds[SAMPLE_ACCOUNTS]; /* of init and payload, opened while nobody waited; of a
 				      * guest only its own */
 	int procs_fd;                /* the list of its group, likewise; -1: opened when needed */
@@ -126,6 +128,7 @@ struct cell {
 	size_t stdin_len, stdin_at;
 
 	bool has_message; /* perhaps: frames are to be looked at */
+	bool is_open;     /* the gate: the payload has its job */
 	bool is_ahead;    /* raised while nobody waits for it */
 	bool is_warm;     /* such a one that was told that its turn comes soon */
 	bool is_roused;   /* or that its job comes now */
@@ -147,8 +150,15 @@ struct cell {
 /* keeper.c: one that has borrowed its cell. */
 struct keeper *keeper_for_loan(enum jail_mode mode, const struct spec *spec);
 
+/* borrow.c: ends its loan. Whether its client stays: then the connection is for the next one. */
+bool borrow_end(struct keeper *keeper);
+void ahead_keep_seat(struct ahead *ahead, int *conn_fd); /* takes it */
+
 /* cell.c: who owns what we put into the cell's workspace. */
 void cell_own_workspace(struct cell *cell);
+
+/* cell.c: how many descriptors go through its gate. */
+size_t cell_delivery_count(const struct cell *cell);
 
 /* Tells init that the result is out. */
 void cell_note_answer(struct cell *cell);

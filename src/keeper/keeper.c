@@ -313,8 +313,7 @@ void keeper_close(struct keeper *keeper)
 	}
 	/* and who lent a cell can clear it away, while we let go of it, for which the kernel may
 	 * make us wait */
-	if (keeper->loan_fd >= 0)
-		(void)shutdown(keeper->loan_fd, SHUT_RDWR);
+	bool keeps_seat = keeper->loan_fd >= 0 && borrow_end(keeper);
 	apart_set(keeper, false);
 	/* the zygote takes its leave while we clean up, and the slot's number stays ours until the
 	 * last trace of its cells is gone */
@@ -333,6 +332,8 @@ void keeper_close(struct keeper *keeper)
 	host_stop(&keeper->next_host);
 	slot_free(&keeper->slot);
 	kit_done(&keeper->spare_kit);
+	if (keeps_seat)
+		ahead_keep_seat(keeper->ahead, &keeper->loan_fd);
 	own_close(&keeper->loan_fd);
 	cgroup_site_done(&keeper->site);
 	page_free(keeper->template, sizeof(*keeper->template));

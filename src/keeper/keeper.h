@@ -123,6 +123,7 @@ int keeper_open(const struct spec *spec, const char *runtime, enum keeper_life l
  * back when it is not used for some seconds; who comes then borrows as anybody else. Starts as
  * AHEAD_NONE. */
 struct ahead {
+	int seat_fd;                 /* owned; the last loan's connection, kept for the next; -1 */
 	int conn_fd;                 /* owned; where it was asked for and did not come yet; or -1 */
 	struct keeper *keeper;       /* owned; has it; or NULL */
 	char *text;                  /* owned; the policy of the last cell, and of the next */
@@ -135,9 +136,9 @@ struct ahead {
 	char *program; /* owned; the name of the last program's file; NULL: none */
 	int build_fd;  /* owned; what a compiler had made of it; -1: nothing */
 };
-#define AHEAD_NONE                                                  \
-	{                                                           \
-		.conn_fd = -1, .load = { .fd = -1 }, .build_fd = -1 \
+#define AHEAD_NONE                                                                 \
+	{                                                                          \
+		.seat_fd = -1, .conn_fd = -1, .load = { .fd = -1 }, .build_fd = -1 \
 	}
 
 /* Asks for it, and waits for nothing. For when the last result has been told. */

@@ -3,7 +3,8 @@
  * One thread, one loop. What it does for a request is short: it takes a cell from a pool and sends
  * its descriptors to the client. Raising cells ahead, burying dead ones and closing pools wait
  * until nobody asks for anything. It trusts its daemon to say who may borrow, and nobody to end a
- * loan properly: a loan ends when its connection does.
+ * loan properly: a loan ends when its connection does. Who gives its cell back keeps its seat, the
+ * connection, and may ask for another one; the daemon says when others wait for the place.
  */
 #include "keeper/lend.h"
 
@@ -21,9 +22,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "base/weight.h"
-#include "keeper/pool.h"
-#include "keeper/session.h"
+#include "keeper/lender.h"
 #include "keeper/terms.h"
 #include "wire/json.h"
 #include "wire/log.h"
@@ -35,47 +34,6 @@ enum {
 	POOLS_MAX = 32,
 	LOW_MEMORY_SHARE =
 		16, /* with less than this part of memory free, nothing is raised ahead */
-};
-
-/* Whom the loop hears from. */
-enum source_kind {
-	SOURCE_LISTENER = 0,
-	SOURCE_SIGNALS,
-	SOURCE_DAEMON,
-	SOURCE_LOAN,  /* its client hung up */
-	SOURCE_DEATH, /* of the cell of a loan that ended */
-	SOURCE_SESSIONS,
-};
-
-struct source {
-	enum source_kind kind;
-	int fd; /* owned */
-	struct source *next;
-	/* of a loan */
-	struct pool *pool;
-	struct cell *cell; /* owned */
-	int64_t begun_us;
-	int64_t ahead_us; /* since when its client holds it unused; 0: it does not */
-};
-
-struct lender {
-	struct lend_options options;
-	int epoll_fd; /* owned */
-	struct source listener, signals;
-	struct source session_events;
-	struct sessions *sessions; /* owned */
-	struct source *daemons;    /* owned, as the rest */
-	struct source *loans;      /* lent, or dying */
-	struct pool *pools;
-	size_t pool_count, loan_count;
-	size_t ahead_count;      /* of the loans */
-	uint64_t served, missed; /* by pools that are gone */
-	int64_t next_look_us;
-	int64_t granted_us;     /* when a cell was last lent */
-	int64_t alone_since_us; /* 0: a daemon is there */
-	bool is_low_on_memory;
-	bool has_one_owner; /* the daemon says so: all its clients are the same to it */
-	bool is_over;
 };
 
 /* ---- sources ----------------------------------------------------------------------------------
@@ -109,19 +67,22 @@ static void drop_source(struct lender *lender, struct source **list, struct sour
 	if (*list)
 		*list = source->next;
 	unwatch(lender, source);
-	free(source);
+	source->kind = SOURCE_GONE;
+	source->next = lender->gone;
+	lender->gone = source;
+}
+
+static void forget_gone(struct lender *lender)
+{
+	while (lender->gone) {
+		struct source *source = lender->gone;
+		lender->gone = source->next;
+		free(source);
+	}
 }
 
 /* ---- loans ------------------------------------------------------------------------------------
  */
-
-static size_t parked_count(const struct lender *lender)
-{
-	size_t count = 0;
-	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
-		count += pool->parked_count;
-	return count;
-}
 
 static void drop_pool(struct lender *lender, struct pool *pool)
 {
@@ -172,61 +133,102 @@ static struct pool *find_pool(struct lender *lender, const char *text, size_t le
 	return pool;
 }
 
-static void bury(struct lender *lender, struct source *loan)
+static struct source *add_loan(struct lender *lender, enum source_kind kind, int fd)
 {
-	loan->pool->lent--;
-	lender->ahead_count -= loan->ahead_us != 0;
-	cell_free(loan->cell);
+	lender->loan_count++;
+	return add_source(&lender->loans, kind, fd);
+}
+
+static void drop_loan(struct lender *lender, struct source *loan)
+{
 	drop_source(lender, &lender->loans, loan);
 	lender->loan_count--;
 }
 
-/* The client is gone, or has what it wanted. */
-static void end_loan(struct lender *lender, struct source *loan)
+static void bury(struct lender *lender, struct source *death)
 {
-	unwatch(lender, loan);
-	cell_strike(loan->cell);
-	loan->kind = SOURCE_DEATH;
-	loan->fd = fcntl(loan->cell->pidfd, F_DUPFD_CLOEXEC, 3);
-	if (loan->fd < 0 || watch(lender, loan, EPOLLIN) < 0)
-		bury(lender, loan); /* and wait for its death here */
+	death->pool->lent--;
+	cell_free(death->cell);
+	drop_loan(lender, death);
 }
 
-/* A client that holds a cell for later, and does not come to use it, stands in the way of others.
- * Its place at the daemon is free when the connection is shut. */
+/* Its client has what it wanted, or is gone. */
+static void end_cell(struct lender *lender, struct source *loan)
+{
+	struct source *death = add_loan(lender, SOURCE_DEATH, -1);
+	death->begun_us = loan->begun_us;
+	death->pool = take_ptr(&loan->pool);
+	death->cell = take_ptr(&loan->cell);
+	lender->ahead_count -= loan->ahead_us != 0;
+	loan->ahead_us = 0;
+	lender->seat_count++;
+	loan->begun_us = clock_us();
+	cell_strike(death->cell);
+	if (!cell_is_dead(death->cell))
+		death->fd = fcntl(death->cell->pidfd, F_DUPFD_CLOEXEC, 3);
+	if (death->fd < 0 || watch(lender, death, EPOLLIN) < 0)
+		bury(lender, death); /* and wait for its death here */
+}
+
+static void end_loan(struct lender *lender, struct source *loan)
+{
+	if (loan->cell)
+		end_cell(lender, loan);
+	lender->seat_count--;
+	drop_loan(lender, loan);
+}
+
+/* Its place at the daemon is free when the connection is shut. */
+static void send_away(struct lender *lender, struct source *loan)
+{
+	(void)shutdown(loan->fd, SHUT_RDWR);
+	end_loan(lender, loan);
+}
+
+/* A client that holds a cell for later, or a seat, and does not come to use it, stands in the way
+ * of others. */
 static void settle_ahead(struct lender *lender, int64_t now_us)
 {
 	struct source *next = NULL;
 	for (struct source *loan = lender->loans; loan; loan = next) {
 		next = loan->next;
-		if (loan->ahead_us == 0)
+		bool is_seat = loan->kind == SOURCE_LOAN && !loan->cell;
+		if (is_seat && now_us - loan->begun_us > AHEAD_US)
+			send_away(lender, loan);
+		if (is_seat || loan->ahead_us == 0)
 			continue;
-		bool is_late = loan->kind == SOURCE_LOAN && now_us - loan->ahead_us > AHEAD_US;
 		if (__atomic_load_n(&loan->cell->page->hold, __ATOMIC_ACQUIRE) == HOLD_TAKEN) {
 			loan->ahead_us = 0;
 			lender->ahead_count--;
-		} else if (is_late && terms_settle(loan->cell, HOLD_REVOKED)) {
-			(void)shutdown(loan->fd, SHUT_RDWR);
-			end_loan(lender, loan);
+		} else if (now_us - loan->ahead_us > AHEAD_US &&
+			   terms_settle(loan->cell, HOLD_REVOKED)) {
+			send_away(lender, loan);
 		}
 	}
 }
 
+/* Somebody waits. */
+static void clear_seats(struct lender *lender)
+{
+	for (struct source *loan = lender->loans; loan; loan = loan->next)
+		loan->is_last = true;
+	settle_ahead(lender, INT64_MAX);
+}
+
 static int grant(
-	struct lender *lender, int *conn_fd, const struct loan_message *ask, struct err *err)
+	struct lender *lender, struct source *loan, const struct loan_message *ask, struct err *err)
 {
 	struct cell *cell = NULL;
 	bool is_warm = false;
 	struct pool *pool = find_pool(lender, ask->text, ask->len, err);
-	bool is_ahead = ask->number == LOAN_AHEAD;
+	bool is_ahead = ask->number & LOAN_AHEAD;
 	if (!pool)
 		return -1;
 	/* none is raised for somebody who does not need it */
 	if (is_ahead && (pool->parked_count == 0 || lender->is_low_on_memory))
 		return err_set(err, ERR_LIMIT, "no cell stands ready");
 	TRY(pool_take(pool, &cell, &is_warm, err));
-	struct source *loan = add_source(&lender->loans, SOURCE_LOAN, take_fd(conn_fd));
-	lender->loan_count++;
+	lender->seat_count--;
 	lender->granted_us = clock_us();
 	loan->pool = pool;
 	loan->cell = cell;
@@ -237,120 +239,64 @@ static int grant(
 		cell->page->hold = HOLD_AHEAD;
 		cell_warm(cell);
 	}
-	if (terms_send(loan->fd, cell, is_warm) < 0 ||
-		watch(lender, loan, EPOLLRDHUP | EPOLLHUP) < 0)
+	if (terms_send(loan->fd, cell, is_warm) < 0)
 		end_loan(lender, loan); /* it did not wait for the answer */
 	pool_hurry(pool);
 	return 0;
 }
 
-static void answer_ask(struct lender *lender, struct loan_message *ask)
+/* Who is refused keeps its seat all the same. */
+static void answer_ask(struct lender *lender, struct source *loan, const struct loan_message *ask)
 {
 	struct err err = { 0 };
+	if (grant(lender, loan, ask, &err) < 0)
+		(void)loan_send(loan->fd, LOAN_REFUSED, (uint32_t)err.code, err.text,
+			strlen(err.text), NULL, 0);
+}
+
+/* The daemon let somebody in. */
+static void seat_client(struct lender *lender, struct loan_message *ask)
+{
 	if (ask->fd_count != 1)
 		return;
-	if (grant(lender, &ask->fds[0], ask, &err) < 0)
-		(void)loan_send(ask->fds[0], LOAN_REFUSED, (uint32_t)err.code, err.text,
-			strlen(err.text), NULL, 0);
+	struct source *loan = add_loan(lender, SOURCE_LOAN, take_fd(&ask->fds[0]));
+	loan->begun_us = clock_us();
+	loan->is_last = ask->number & LOAN_ONCE;
+	lender->seat_count++;
+	if (watch(lender, loan, EPOLLIN | EPOLLRDHUP | EPOLLHUP) < 0)
+		end_loan(lender, loan);
+	else
+		answer_ask(lender, loan, ask);
+}
+
+/* What makes no sense ends the loan, as a hang-up does. */
+static void hear_client(struct lender *lender, struct source *loan)
+{
+	struct loan_message message;
+	int r = loan_receive(loan->fd, &message);
+	if (r == -EAGAIN)
+		return;
+	bool is_return = r > 0 && message.kind == LOAN_RETURN && loan->cell;
+	bool is_ask = r > 0 && message.kind == LOAN_ASK && !loan->cell;
+	if (is_ask) {
+		lender->again++;
+		answer_ask(lender, loan, &message);
+	} else if (is_return && !loan->is_last) {
+		end_cell(lender, loan);
+	} else {
+		send_away(lender, loan);
+	}
+	if (r > 0)
+		loan_message_done(&message);
 }
 
 /* ---- the daemon -------------------------------------------------------------------------------
  */
 
-/* How many stand, and are of the form that was asked for, none lesser. */
-static size_t whole_count(const struct pool *pool)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < pool->parked_count; i++)
-		count += cell_stands(pool->parked[i]) &&
-			 pool->parked[i]->walls.form == pool->policy.form;
-	return count;
-}
-
-static struct json_object *describe_pool(const struct pool *pool)
-{
-	struct json_object *json = json_object_new_object();
-	const char *runtime = pool->policy.runtime ? strrchr(pool->policy.runtime, '/') : NULL;
-	json_put(json, "runtime", json_new_string(runtime ? runtime + 1 : NULL));
-	json_put(json, "form", json_new_string(cell_form_names[pool->policy.form]));
-	json_put(json, "parked", json_object_new_int64((int64_t)pool->parked_count));
-	json_put(json, "whole", json_object_new_int64((int64_t)whole_count(pool)));
-	json_put(json, "wanted", json_object_new_int64((int64_t)pool->wanted));
-	json_put(json, "lent", json_object_new_int64((int64_t)pool->lent));
-	json_put(json, "served", json_object_new_int64((int64_t)pool->served));
-	json_put(json, "missed", json_object_new_int64((int64_t)pool->missed));
-	return json;
-}
-
-static struct json_object *describe_loan(const struct source *loan)
-{
-	struct json_object *json = json_object_new_object();
-	const char *path = loan->pool->policy.runtime;
-	const char *runtime = path ? strrchr(path, '/') : NULL;
-	bool is_dying = loan->kind != SOURCE_LOAN;
-	bool is_weighed = !is_dying && loan->cell->has_group;
-	int64_t memory = is_weighed ? cgroup_memory(&loan->cell->group) : -1;
-	uid_t uid = 0;
-	pid_t pid = 0;
-	if (!is_dying)
-		(void)loan_is_trusted(loan->fd, &uid, &pid);
-	json_put(json, "runtime", json_new_string(runtime ? runtime + 1 : NULL));
-	json_put(json, "state",
-		json_new_string(is_dying         ? "ending"
-				: loan->ahead_us ? "held"
-						 : "lent"));
-	json_put(json, "seconds", json_object_new_int64((clock_us() - loan->begun_us) / 1000000));
-	json_put(json, "memory_kb", memory < 0 ? NULL : json_object_new_int64(memory / 1024));
-	json_put(json, "client", json_object_new_int64(pid));
-	return json;
-}
-
-/* Of many the newest: the answer is one message. */
-static struct json_object *describe_loans(const struct lender *lender)
-{
-	enum { TOLD_MAX = 200 };
-	struct json_object *list = json_object_new_array();
-	const struct source *loan = lender->loans;
-	for (size_t told = 0; loan && told < TOLD_MAX; told++, loan = loan->next)
-		(void)json_object_array_add(list, describe_loan(loan));
-	return list;
-}
-
-static void answer_info(struct lender *lender, int fd, bool is_whole)
-{
-	auto_json struct json_object *json = json_object_new_object();
-	struct json_object *pools = json_object_new_array();
-	json_put(json, "pid", json_object_new_int64(getpid()));
-	json_put(json, "parked", json_object_new_int64((int64_t)parked_count(lender)));
-	settle_ahead(lender, 0); /* revokes none */
-	json_put(json, "lent",
-		json_object_new_int64((int64_t)(lender->loan_count - lender->ahead_count)));
-	json_put(json, "ahead", json_object_new_int64((int64_t)lender->ahead_count));
-	json_put(
-		json, "sessions", json_object_new_int64((int64_t)sessions_count(lender->sessions)));
-	uint64_t served = lender->served;
-	uint64_t missed = lender->missed;
-	for (const struct pool *pool = lender->pools; pool; pool = pool->next) {
-		served += pool->served;
-		missed += pool->missed;
-	}
-	json_put(json, "served", json_object_new_uint64(served));
-	json_put(json, "missed", json_object_new_uint64(missed));
-	json_put(json, "memory_kb", json_object_new_int64(weight_kb()));
-	json_put(json, "most_parked", json_object_new_int64(lender->options.most_parked));
-	json_put(json, "most_sessions", json_object_new_int64(lender->options.most_sessions));
-	json_put(json, "pools", pools);
-	if (is_whole)
-		json_put(json, "loans", describe_loans(lender));
-	for (const struct pool *pool = lender->pools; pool; pool = pool->next)
-		(void)json_object_array_add(pools, describe_pool(pool));
-	auto_free char *text = json_print(json, false);
-	(void)loan_send(fd, LOAN_INFO, 0, text, strlen(text), NULL, 0);
-}
-
 static void answer_adopt(struct lender *lender, int fd)
 {
 	uint32_t count = 0;
+	lender->again = 0; /* a new daemon counts anew */
 	for (struct source *loan = lender->loans; loan; loan = loan->next)
 		if (loan->kind == SOURCE_LOAN)
 			count += loan_send(fd, LOAN_LENT, 0, NULL, 0, &loan->fd, 1) == 0;
@@ -387,7 +333,7 @@ static void set_parked(struct lender *lender, size_t most)
 	lender->options.most_parked = (long)most;
 	for (struct pool *pool = lender->pools; pool; pool = pool->next)
 		pool_set_most(pool, most);
-	while (parked_count(lender) > most)
+	while (lender_parked(lender) > most)
 		pool_give_up_one(find_donor(lender, INT64_MAX));
 }
 
@@ -425,7 +371,7 @@ static void take_settings(struct lender *lender, const struct loan_message *mess
 	for (struct pool *pool = lender->pools; pool; pool = pool->next)
 		pool_reuse_networks(pool, lender->has_one_owner);
 	if (!lender->has_one_owner && had_one_owner)
-		settle_ahead(lender, INT64_MAX);
+		clear_seats(lender);
 	const char *format = json_object_get_string(json_object_object_get(json, "log_format"));
 	const char *level = json_object_get_string(json_object_object_get(json, "log_level"));
 	if (format && log_format_of(format) < LOG_FORMAT_COUNT && level &&
@@ -473,10 +419,11 @@ static void hear_daemon(struct lender *lender, struct source *daemon)
 	}
 	switch (message.kind) {
 	case LOAN_ASK:
-		answer_ask(lender, &message);
+		seat_client(lender, &message);
 		break;
 	case LOAN_INFO:
-		answer_info(lender, daemon->fd, message.number == 1);
+		settle_ahead(lender, 0); /* revokes none */
+		lender_tell(lender, daemon->fd, message.number == 1);
 		break;
 	case LOAN_ADOPT:
 		answer_adopt(lender, daemon->fd);
@@ -488,7 +435,7 @@ static void hear_daemon(struct lender *lender, struct source *daemon)
 		sessions_take(lender->sessions, &message);
 		break;
 	case LOAN_REVOKE:
-		settle_ahead(lender, INT64_MAX);
+		clear_seats(lender);
 		break;
 	case LOAN_SETTINGS:
 		take_settings(lender, &message);
@@ -523,7 +470,7 @@ static void greet_daemon(struct lender *lender)
 /* ---- the loop ---------------------------------------------------------------------------------
  */
 
-static void serve(struct lender *lender, struct source *source)
+static void serve(struct lender *lender, struct source *source, uint32_t events)
 {
 	switch (source->kind) {
 	case SOURCE_LISTENER:
@@ -536,13 +483,18 @@ static void serve(struct lender *lender, struct source *source)
 		hear_daemon(lender, source);
 		break;
 	case SOURCE_LOAN:
-		end_loan(lender, source);
+		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			end_loan(lender, source);
+		else
+			hear_client(lender, source);
 		break;
 	case SOURCE_DEATH:
 		bury(lender, source);
 		break;
 	case SOURCE_SESSIONS:
 		sessions_serve(lender->sessions);
+		break;
+	case SOURCE_GONE:
 		break;
 	}
 }
@@ -621,7 +573,7 @@ static bool fill_one(struct lender *lender)
 	struct pool *needy = lender->is_low_on_memory ? NULL : find_short(lender);
 	if (!needy || may_wait(lender, needy))
 		return false;
-	if (parked_count(lender) >= (size_t)lender->options.most_parked) {
+	if (lender_parked(lender) >= (size_t)lender->options.most_parked) {
 		struct pool *donor = find_donor(lender, needy->asked_us);
 		if (!donor)
 			return false;
@@ -665,7 +617,8 @@ static int run_loop(struct lender *lender, struct err *err)
 		if (n < 0 && errno != EINTR)
 			return err_sys(err, errno, "wait for requests");
 		for (int i = 0; i < n; i++)
-			serve(lender, events[i].data.ptr);
+			serve(lender, events[i].data.ptr, events[i].events);
+		forget_gone(lender);
 		look(lender);
 		int due_ms = sessions_tick(lender->sessions);
 		sleep_ms = n > 0 ? 0 : work_ahead(lender);
@@ -713,13 +666,18 @@ static void lender_done(struct lender *lender)
 {
 	sessions_close(lender->sessions);
 	for (struct source *loan = lender->loans; loan; loan = loan->next)
-		cell_strike(loan->cell);
+		if (loan->cell)
+			cell_strike(loan->cell);
 	while (lender->loans)
-		bury(lender, lender->loans);
+		if (lender->loans->cell)
+			bury(lender, lender->loans);
+		else
+			drop_loan(lender, lender->loans);
 	while (lender->pools)
 		drop_pool(lender, lender->pools);
 	while (lender->daemons)
 		drop_source(lender, &lender->daemons, lender->daemons);
+	forget_gone(lender);
 	own_close(&lender->listener.fd);
 	own_close(&lender->signals.fd);
 	own_close(&lender->epoll_fd);

@@ -9,6 +9,9 @@
  * its output ever passes through daemon or keeper. The loan lasts as long as the connection: when
  * the client hangs up, for whatever reason, the keeper ends the cell.
  *
+ * A client that stays keeps its seat: it gives its cell back without hanging up, and asks the
+ * keeper for the next one over the same connection, as long as nobody waits at the daemon.
+ *
  * A message is a head and a text in one packet, with descriptors.
  */
 #pragma once
@@ -24,8 +27,9 @@
 enum loan_kind {
 	LOAN_NONE = 0,
 	/* from a client */
-	LOAN_ASK,  /* text: the policy; from the daemon to the keeper with the client's connection.
-		    * number: LOAN_AHEAD when the client has no use for the cell yet */
+	LOAN_ASK,  /* text: the policy; from the daemon to the keeper with the client's connection,
+		    * or over that connection from one that kept its seat. number: LOAN_AHEAD when
+		    * the client has no use for the cell yet, LOAN_ONCE when it may not stay */
 	LOAN_INFO, /* what is going on; number 1: with every cell that is lent; answered by
 		    * LOAN_INFO with JSON, which the daemon joins from its own and the keeper's */
 	/* to a client */
@@ -45,13 +49,16 @@ enum loan_kind {
 			* LOAN_SESSION with JSON, LOAN_GRANTED (a turn) or LOAN_REFUSED. From the
 			* keeper to the daemon: number of sessions held */
 	LOAN_SETTINGS, /* from the daemon to the keeper: its limits and its log, JSON */
-	LOAN_REVOKE,   /* from the daemon to the keeper: what clients hold ahead is had back */
+	LOAN_REVOKE,   /* from the daemon to the keeper: what clients hold ahead is had back, and
+			* none of them keeps its seat */
+	LOAN_RETURN,   /* from a client to the keeper: its cell has served, and its seat is kept */
 	LOAN_KIND_COUNT,
 };
 
 enum {
 	LOAN_TEXT_MAX = 64 << 10, /* a policy with many mounts is long */
-	LOAN_AHEAD = 1,
+	LOAN_AHEAD = 1,           /* bits of a number */
+	LOAN_ONCE = 2,
 };
 
 struct loan_message {

@@ -41,11 +41,12 @@ void admit_tell(struct server *server, int64_t now_us)
 static bool pass_on(struct server *server, struct client *client)
 {
 	const struct loan_message *request = &client->request;
-	if (link_send(server, LOAN_ASK, request->number, request->text, request->len, &client->fd,
-		    1) < 0)
+	bool may_stay = server->queue.count == 1 && !server->is_draining;
+	uint32_t number = request->number | (may_stay ? 0 : LOAN_ONCE);
+	if (link_send(server, LOAN_ASK, number, request->text, request->len, &client->fd, 1) < 0)
 		return false;
 	(void)queue_pop(&server->queue);
-	server->has_ahead |= request->number == LOAN_AHEAD;
+	server->has_stayed |= may_stay;
 	loan_message_done(&client->request);
 	client_set_state(client, CLIENT_RUNNING);
 	server->lent++;
@@ -65,9 +66,9 @@ void admit_next(struct server *server)
 
 void admit_revoke(struct server *server)
 {
-	if (server->has_ahead && server->link.state == LINK_UP &&
+	if (server->has_stayed && server->link.state == LINK_UP &&
 		link_send(server, LOAN_REVOKE, 0, NULL, 0, NULL, 0) == 0)
-		server->has_ahead = false;
+		server->has_stayed = false;
 }
 
 /* Cells that are held for later are to be in nobody's way: they take a half of the places at most,

@@ -323,7 +323,7 @@ static void put_account(struct buf *text, struct json_object *account)
 	static const struct { const char *name, *kind, *key, *help; } rows[] = {
 		{ "hotcell_loans_total",         "counter", "served",      "Cells lent to clients." },
 		{ "hotcell_loans_refused_total", "counter", "refused",     "Clients that were refused." },
-		{ "hotcell_loans_running",       "gauge",   "running",     "Cells that are lent now." },
+		{ "hotcell_loans_running",       "gauge",   "running",     "Clients that have a cell, or keep their place for the next." },
 		{ "hotcell_loans_limit",         "gauge",   "concurrency", "Most cells lent at once." },
 		{ "hotcell_loans_waiting",       "gauge",   "queued",      "Clients who wait for a cell." },
 		{ "hotcell_queue_limit",         "gauge",   "queue",       "Most clients who may wait." },

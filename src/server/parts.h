@@ -81,9 +81,10 @@ struct server {
 	struct queue queue;
 	struct http *http; /* owned */
 	size_t running;
-	bool has_ahead;         /* some may hold cells that they do not need yet */
+	bool has_stayed;        /* some may hold cells, or seats, that they do not need yet */
 	size_t sessions;        /* that the keeper holds */
 	uint64_t lent, refused; /* since the start */
+	uint64_t again; /* loans to those who kept their seats, as the keeper counted last */
 	int64_t started_us;
 	int64_t idle_us;   /* since when nobody is here */
 	int64_t news_us;   /* when those who wait are told; 0: there is nothing new */

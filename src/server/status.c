@@ -10,13 +10,10 @@
 #include "server/parts.h"
 #include "wire/json.h"
 
-static char *describe(const struct server *server, const char *keeper, size_t len)
+/* Takes the keeper's account, which may be NULL. */
+static char *describe(const struct server *server, struct json_object *account)
 {
 	auto_json struct json_object *json = json_object_new_object();
-	struct json_object *account = NULL;
-	struct err err = { 0 };
-	if (keeper)
-		(void)json_read(keeper, len, LOAN_TEXT_MAX, LIMIT_FRAME_DEPTH, &account, &err);
 	json_put(json, "version", json_new_string(HOTCELL_VERSION));
 	json_put(json, "pid", json_object_new_int(getpid()));
 	json_put(json, "socket", json_new_string(server->path));
@@ -37,16 +34,32 @@ static char *describe(const struct server *server, const char *keeper, size_t le
 	return json_print(json, false);
 }
 
+/* Who keeps its seat asks the keeper and not us: its loans are known from the keeper's account. */
+static void count_again(struct server *server, struct json_object *account)
+{
+	uint64_t again = json_object_get_uint64(json_object_object_get(account, "again"));
+	if (again < server->again)
+		server->again = 0; /* another keeper, which began to count anew */
+	server->lent += again - server->again;
+	server->again = again;
+}
+
 void status_answer(struct server *server, const char *keeper, size_t len)
 {
+	auto_json struct json_object *account = NULL;
+	struct err err = { 0 };
+	if (keeper)
+		(void)json_read(keeper, len, LOAN_TEXT_MAX, LIMIT_FRAME_DEPTH, &account, &err);
+	if (account)
+		count_again(server, account);
 	for (struct client *client = server->quiet.first, *next; client; client = next) {
 		next = client->next;
 		if (client->state != CLIENT_CURIOUS)
 			continue;
-		auto_free char *text = describe(server, keeper, len);
+		auto_free char *text = describe(server, json_object_get(account));
 		if (strlen(text) > LOAN_TEXT_MAX) {
 			free(text);
-			text = describe(server, NULL, 0);
+			text = describe(server, NULL);
 		}
 		(void)loan_send(client->fd, LOAN_INFO, 0, text, strlen(text), NULL, 0);
 		client_set_state(client, CLIENT_SILENT);
