@@ -113,19 +113,22 @@ static int make_workspace(const struct plan *plan, int *ret_fd, struct err *err)
 static int make_owned_dir(
 	int dir_fd, const char *name, mode_t mode, const struct plan *plan, struct err *err)
 {
-	if (mkdirat(dir_fd, name, 0700) < 0)
+	if (mkdirat(dir_fd, name, mode) < 0)
 		return err_sys(err, errno, "create the workspace's '%s'", name);
-	if (fchownat(dir_fd, name, plan->uid, plan->gid, 0) < 0 ||
-		fchmodat(dir_fd, name, mode, 0) < 0)
+	if (fchownat(dir_fd, name, plan->uid, plan->gid, 0) < 0)
 		return err_sys(err, errno, "hand '%s' to the cell's user", name);
 	return 0;
 }
 
+/* It hangs nowhere yet: nobody is in a directory before it is its owner's. */
 static int fill_workspace(int dir_fd, const struct plan *plan, struct err *err)
 {
+	(void)umask(0);
 	TRY(make_owned_dir(dir_fd, "home", 0755, plan, err));
 	TRY(make_owned_dir(dir_fd, "tmp", 01777, plan, err));
-	return make_owned_dir(dir_fd, "shm", 01777, plan, err);
+	TRY(make_owned_dir(dir_fd, "shm", 01777, plan, err));
+	(void)umask(0022);
+	return 0;
 }
 
 int place_tree(int tree_fd, const char *to, uint64_t attrs, struct err *err)
@@ -243,7 +246,6 @@ int raise_workspace(struct raising *raising, struct err *err)
 	int waiting[LIMIT_MOUNTS];
 	auto_fd int fd = -1;
 	memset(waiting, -1, sizeof(waiting));
-	(void)umask(0022);
 	TRY(take_waiting(raising->template, waiting, err));
 	TRY(make_workspace(plan, &fd, err));
 	TRY(fill_workspace(fd, plan, err));
@@ -381,6 +383,9 @@ static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 int raise_rlimits(struct raising *raising, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
+	/* a guest has its own from itself; its init has no child that could inherit any */
+	if (plan->has_guest && !raising->is_guest)
+		return 0;
 	bool has_cgroup = plan->wanted & (UINT64_C(1) << STEP_CGROUP);
 	/* init counts as one; behind a cgroup this is only the second fence */
 	rlim_t processes = (rlim_t)plan->pids + (has_cgroup ? 16 : 1);
