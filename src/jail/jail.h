@@ -216,8 +216,6 @@ enum guest_fd {
 
 enum { CGROUP_FDS_MAX = 4 };
 
-enum { USERS_FILES = 2 }; /* that name a cell's user */
-
 struct raising;
 
 struct jail_step {
@@ -264,8 +262,8 @@ struct raising {
 	bool is_born;            /* the zygote was born in the cell's namespaces */
 	bool has_fds;            /* the program's descriptors are in their places, */
 	bool is_home;            /* and so is the payload: it is in HOME_DIR */
-	bool has_users;          /* its user has files of his own: these */
-	int user_fds[USERS_FILES];
+	bool has_users;          /* its user has files of his own: in this directory */
+	int users_fd;
 	struct jail_trees *trees; /* private to the template stage */
 	struct jail_programs *programs;
 };
@@ -294,7 +292,7 @@ enum gate_kind {
 	GATE_NONE = 0,
 	GATE_READY,       /* with what `has` says */
 	GATE_GO,          /* from the supervisor: the job, as job_send() sends it, with enum gate_fd
-			   * unless the right ones were handed over */
+			   * unless the right ones were handed over; the last word */
 	GATE_WARM,        /* from the supervisor to a guest: its turn comes soon */
 	GATE_HAND,        /* from the supervisor: enum gate_fd, ahead of the job; it is on `cpu` */
 	GATE_ROUSE,       /* from the supervisor: the word comes at once; a waste to sleep */
@@ -307,16 +305,20 @@ enum gate_gift {
 	GATE_HAS_LISTENER = 1 << 0, /* of the filter */
 	GATE_HAS_ACCOUNT = 1 << 1,  /* of a guest: its /proc/self/io */
 	GATE_GIFTS_MAX = 2,
+	/* With descriptors of a guest's program, in place of the last: what follows GATE_READY one
+	 * way and GATE_GO the other are the runner's frames. */
+	GATE_IS_CHANNEL = 1 << 2,
 };
 
 struct gate_message {
 	enum gate_kind kind;
 	int32_t sys;
 	int32_t cpu;
-	uint32_t has; /* of enum gate_gift */
+	uint32_t has;  /* of enum gate_gift */
+	uint32_t size; /* of the job that follows GATE_GO; 0: it is in a file, the last of the
+			* descriptors */
 };
 
-/* With GATE_GO: the job follows; if nothing does, it is in a file, the last of the descriptors. */
 struct gate_word {
 	struct gate_message message;
 	char job[JOB_SHORT];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two files that name a cell's user. As root each cell has a user of its own, and a zygote has
- * many cells: theirs are kept where every cell's home covers them, and a cell gets those of its
- * user, made by the init of the first one that had it: before it enters the cell's cgroup, for they
- * stay. Nobody but the zygote and its inits gets there, and what a cell sees is read-only.
+ * The two files that name a cell's user, in a directory of their own: it is one mount where they
+ * would be two. As root each cell has a user of its own, and a zygote has many cells: theirs are
+ * kept where every cell's home covers them, and a cell gets those of its user, made by the init of
+ * the first one that had it: before it enters the cell's cgroup, for they stay. Nobody but the
+ * zygote and its inits gets there, and what a cell sees is read-only.
  */
 #include "jail/steps.h"
 
@@ -11,13 +12,23 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/own.h"
 
 enum { TEXT_MAX = 256 };
 
-static const char *const names[USERS_FILES] = { "etc/passwd", "etc/group" };
+#define USERS_DIR "etc/user"
+
+/* clang-format off */
+static const struct {
+	const char *name, *path, *link;
+} files[] = {
+	{ "passwd", "etc/passwd", "user/passwd" },
+	{ "group",  "etc/group",  "user/group" },
+};
+/* clang-format on */
 
 static void write_text(size_t file, const struct plan *plan, char *text, size_t size)
 {
@@ -31,49 +42,68 @@ static void write_text(size_t file, const struct plan *plan, char *text, size_t 
 		(void)snprintf(text, size, "root:x:0:\nuser:x:%u:\nnogroup:x:65534:\n", plan->gid);
 }
 
+static int make_dir(const char *dir, const struct plan *plan)
+{
+	if (mkdir(dir, 0755) < 0)
+		return -errno;
+	int r = 0;
+	for (size_t i = 0; i < COUNT_OF(files) && r == 0; i++) {
+		char path[64];
+		char text[TEXT_MAX];
+		(void)snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
+		write_text(i, plan, text, sizeof(text));
+		r = make_text_file(path, text);
+	}
+	return r;
+}
+
 int users_make(const struct plan *plan, struct err *err)
 {
-	for (size_t i = 0; i < USERS_FILES; i++) {
-		char text[TEXT_MAX];
-		write_text(i, plan, text, sizeof(text));
-		int r = make_text_file(names[i], text);
-		if (r < 0)
-			return err_sys(err, -r, "create '/%s'", names[i]);
-	}
-	return 0;
+	int r = make_dir(USERS_DIR, plan);
+	for (size_t i = 0; i < COUNT_OF(files) && r == 0; i++)
+		r = symlink(files[i].link, files[i].path) < 0 ? -errno : 0;
+	return r < 0 ? err_sys(err, -r, "create '/etc/passwd' and '/etc/group'") : 0;
 }
 
 int users_make_place(struct err *err)
 {
-	const char *options = "size=32m,nr_inodes=8200,mode=700"; /* for every slot there is */
+	const char *options = "size=48m,nr_inodes=12300,mode=700"; /* for every slot there is */
 	if (mount("tmpfs", HOME_DIR, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
 		return err_sys(err, errno, "make the place for files of users");
 	return 0;
 }
 
-/* An init that is killed leaves no half of a file under its name. */
-static int make_for_all(const char *path, size_t file, const struct plan *plan)
+static void remove_dir(const char *dir)
 {
-	char draft[64];
-	char text[TEXT_MAX];
-	(void)snprintf(draft, sizeof(draft), "%s-", path);
-	(void)unlink(draft);
-	write_text(file, plan, text, sizeof(text));
-	int r = make_text_file(draft, text);
-	return r == 0 && rename(draft, path) < 0 ? -errno : r;
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
+		(void)unlink(path);
+	}
+	(void)rmdir(dir);
 }
 
-static int take_file(size_t file, const struct plan *plan)
+/* An init that is killed leaves no half of them under their name. */
+static int make_for_all(const char *dir, const struct plan *plan)
 {
-	char path[48];
-	(void)snprintf(path, sizeof(path), HOME_DIR "/%u.%zu", plan->uid, file);
-	int fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	char draft[48];
+	(void)snprintf(draft, sizeof(draft), "%.40s-", dir);
+	remove_dir(draft);
+	int r = make_dir(draft, plan);
+	return r == 0 && rename(draft, dir) < 0 ? -errno : r;
+}
+
+static int take_dir(const struct plan *plan)
+{
+	char dir[40];
+	(void)snprintf(dir, sizeof(dir), HOME_DIR "/%u", plan->uid);
+	int fd = open_tree(AT_FDCWD, dir, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (fd >= 0 || errno != ENOENT)
 		return fd < 0 ? -errno : fd;
-	int r = make_for_all(path, file, plan);
+	int r = make_for_all(dir, plan);
 	if (r < 0)
 		return r;
-	fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	fd = open_tree(AT_FDCWD, dir, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -89,24 +119,18 @@ int jail_take_users(struct raising *raising, struct err *err)
 {
 	if (!has_own(raising))
 		return 0;
-	for (size_t i = 0; i < USERS_FILES; i++) {
-		raising->user_fds[i] = take_file(i, &raising->page->plan);
-		if (raising->user_fds[i] >= 0)
-			continue;
-		(void)err_sys(
-			err, -raising->user_fds[i], "take the '/%s' of the cell's user", names[i]);
-		return step_fail(raising, STEP_WORKSPACE, err);
-	}
-	raising->has_users = true;
-	return 0;
+	raising->users_fd = take_dir(&raising->page->plan);
+	raising->has_users = raising->users_fd >= 0;
+	if (raising->has_users)
+		return 0;
+	(void)err_sys(err, -raising->users_fd,
+		"take the '/etc/passwd' and '/etc/group' of the cell's user");
+	return step_fail(raising, STEP_WORKSPACE, err);
 }
 
 int users_place(const struct raising *raising, struct err *err)
 {
-	for (size_t i = 0; i < USERS_FILES && raising->has_users; i++) {
-		char path[16];
-		(void)snprintf(path, sizeof(path), "/%s", names[i]);
-		TRY(place_tree(raising->user_fds[i], path, MOUNT_ATTR_RDONLY, err));
-	}
-	return 0;
+	if (!raising->has_users)
+		return 0;
+	return place_tree(raising->users_fd, "/" USERS_DIR, MOUNT_ATTR_RDONLY, err);
 }
