@@ -298,7 +298,7 @@ int guest_take_job(struct job *ret_job, bool *ret_has_fds)
 		return -1;
 	if (!self.raising.page)
 		tell_start();
-	leave_nothing(delivery.count);
+	leave_nothing(delivery_count(&delivery));
 	return 0;
 }
 

@@ -53,20 +53,18 @@ static int send_job(struct trial *trial, const char *code)
 	auto_fd int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	auto_fd int out_fd = memfd_create("hotcell-trial", MFD_CLOEXEC);
 	int r = null_fd < 0 || out_fd < 0 ? -errno : make_job(&job, code);
-	const int fds[GATE_FD_COUNT] = {
+	const int fds[] = {
 		[GATE_FD_STDIN] = null_fd,
 		[GATE_FD_STDOUT] = out_fd,
 		[GATE_FD_STDERR] = out_fd,
-		[GATE_FD_CHANNEL] = trial->channel_fds[1],
 	};
-	return r < 0 ? r : job_send(trial->gate_fds[0], &job, fds, GATE_FD_COUNT);
+	return r < 0 ? r : job_send(trial->gate_fds[0], &job, GATE_IS_CHANNEL, fds, COUNT_OF(fds));
 }
 
 int trial_open(struct trial *trial, const char *code)
 {
-	*trial = (struct trial){ { -1, -1 }, { -1, -1 } };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trial->gate_fds) < 0 ||
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, trial->channel_fds) < 0)
+	*trial = (struct trial){ { -1, -1 } };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, trial->gate_fds) < 0)
 		return -errno;
 	int r = write_code(code);
 	return r < 0 ? r : send_job(trial, code);
@@ -74,9 +72,8 @@ int trial_open(struct trial *trial, const char *code)
 
 void trial_watch(struct trial *trial, pid_t pid)
 {
-	struct pollfd word = { .fd = trial->channel_fds[0], .events = POLLIN };
+	struct pollfd word = { .fd = trial->gate_fds[0], .events = POLLIN };
 	own_close(&trial->gate_fds[1]);
-	own_close(&trial->channel_fds[1]);
 	/* one that ends without a word hangs up, and has left nothing to look at */
 	if (poll(&word, 1, PATIENCE_MS) == 1 && (word.revents & POLLIN)) {
 		auto_fd int proc_fd = jail_open_proc();
@@ -92,10 +89,8 @@ void trial_watch(struct trial *trial, pid_t pid)
 
 void trial_close(struct trial *trial)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		own_close(&trial->gate_fds[i]);
-		own_close(&trial->channel_fds[i]);
-	}
 	(void)unlink(PLACE "/" FILE_NAME);
 	(void)rmdir(PLACE);
 }

@@ -5,8 +5,7 @@
 #include <sys/types.h>
 
 struct trial {
-	int gate_fds[2];    /* owned; ours, the guest's */
-	int channel_fds[2]; /* owned; the same */
+	int gate_fds[2]; /* owned; ours, the guest's */
 };
 
 /* Gets everything ready that a guest finds, its job included. 0 or -errno. */

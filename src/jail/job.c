@@ -59,14 +59,15 @@ static int seal(const struct buf *job)
 	return take_fd(&fd);
 }
 
-int job_send(int gate_fd, const struct buf *job, const int *fds, size_t fd_count)
+int job_send(int gate_fd, const struct buf *job, uint32_t has, const int *fds, size_t fd_count)
 {
 	struct gate_word word; /* its job is not cleared first */
 	int all[GATE_FD_COUNT + 1];
-	word.message = (struct gate_message){ .kind = GATE_GO };
+	word.message = (struct gate_message){ .kind = GATE_GO, .has = has };
 	if (fd_count > GATE_FD_COUNT)
 		return -EINVAL;
 	if (job->len <= sizeof(word.job)) {
+		word.message.size = (uint32_t)job->len;
 		memcpy(word.job, job->data, job->len);
 		return io_send(gate_fd, &word, sizeof(word.message) + job->len, fds, fd_count);
 	}

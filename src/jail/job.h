@@ -38,8 +38,9 @@ int job_write(
 /* Adds the code to a job that was written. As above, and then nothing was added. */
 int job_add_code(struct buf *job, const char *code, size_t len);
 
-/* Opens the gate with a job and these descriptors of the program. 0, or -errno. */
-int job_send(int gate_fd, const struct buf *job, const int *fds, size_t fd_count);
+/* Opens the gate with a job and these descriptors of the program; `has` as in struct gate_message.
+ * 0, or -errno. */
+int job_send(int gate_fd, const struct buf *job, uint32_t has, const int *fds, size_t fd_count);
 
 /* Reads `size` bytes at `data`. 0, or -EBADMSG: nothing past the end was looked at. */
 int job_read(char *data, size_t size, struct job *job);

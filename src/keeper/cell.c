@@ -336,10 +336,19 @@ static int make_output(struct cell *cell, int stream, int number, struct err *er
 	return *theirs >= 0 ? 0 : make_pipe(&cell->out_fds[stream], theirs, true, err);
 }
 
-static int make_channel(struct cell *cell, struct err *err)
+/* A guest's is its gate, but for one that is told something before its job. */
+static int make_channel(struct cell *cell, bool is_told, struct err *err)
 {
 	int *theirs = &cell->delivery[GATE_FD_CHANNEL];
-	return *theirs >= 0 ? 0 : make_pair(SOCK_STREAM, &cell->channel_fd, theirs, err);
+	cell->is_gate_channel = cell->walls.form == FORM_GUEST && !is_told && *theirs < 0;
+	return cell->is_gate_channel || *theirs >= 0
+		       ? 0
+		       : make_pair(SOCK_STREAM, &cell->channel_fd, theirs, err);
+}
+
+size_t cell_delivery_count(const struct cell *cell)
+{
+	return cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
 }
 
 /* Some compilers complain on one, some on the other: one pipe keeps their order. */
@@ -353,10 +362,11 @@ static int share_output(struct cell *cell, struct err *err)
 }
 
 /* Whether the task wants nothing else than what its payload was handed ahead. */
-static bool suits(const struct task *task, size_t handed_count)
+static bool suits(const struct task *task, const struct cell *cell)
 {
 	size_t wanted = task->ear.hear ? GATE_FD_COUNT : GATE_FD_CHANNEL;
-	return handed_count == wanted && !task->spec->stdin_path && !task->is_build;
+	return cell->handed_count == wanted && !task->spec->stdin_path && !task->is_build &&
+	       !(task->policy && cell->is_gate_channel);
 }
 
 /* It gets others in their place. */
@@ -365,13 +375,14 @@ static void take_back(struct cell *cell)
 	for (int stream = 0; stream < STREAM_COUNT; stream++)
 		own_close(&cell->out_fds[stream]);
 	own_close(&cell->channel_fd);
+	cell->is_gate_channel = false;
 	cell->handed_count = 0;
 }
 
 int cell_make_streams(struct cell *cell, struct err *err)
 {
 	const struct task *task = cell->task;
-	if (suits(task, cell->handed_count))
+	if (suits(task, cell))
 		return task->policy ? tell_policy(cell, err) : 0;
 	if (cell->handed_count > 0)
 		take_back(cell);
@@ -384,21 +395,23 @@ int cell_make_streams(struct cell *cell, struct err *err)
 		own_close(&cell->delivery[GATE_FD_CHANNEL]);
 		return 0;
 	}
-	TRY(make_channel(cell, err));
+	TRY(make_channel(cell, task->policy, err));
 	return task->policy ? tell_policy(cell, err) : 0;
 }
 
 /* Those of the next program are most likely like those of the last. */
 static void hand_over(struct cell *cell)
 {
-	const struct gate_message message = { .kind = GATE_HAND, .cpu = sched_getcpu() };
-	size_t count = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
+	const struct gate_message message = { .kind = GATE_HAND,
+		.cpu = sched_getcpu(),
+		.has = cell->is_gate_channel ? GATE_IS_CHANNEL : 0 };
+	size_t count = cell_delivery_count(cell);
 	for (size_t i = 0; i < count; i++)
 		if (cell->delivery[i] < 0)
 			return;
 	if (io_send(cell->gate_fd, &message, sizeof(message), cell->delivery, count) < 0)
 		return;
-	cell->handed_count = count;
+	cell->handed_count = cell->is_gate_channel ? GATE_FD_COUNT : count;
 	cell_let_go(cell);
 }
 
@@ -418,7 +431,7 @@ void cell_foresee(struct cell *cell, const struct ahead *ahead)
 	(void)make_output(cell, STREAM_ERR, STDERR_FILENO, &err);
 	(void)make_output(cell, STREAM_OUT, STDOUT_FILENO, &err);
 	if (cell->walls.form == FORM_GUEST)
-		(void)make_channel(cell, &err);
+		(void)make_channel(cell, false, &err);
 	hand_over(cell);
 }
 

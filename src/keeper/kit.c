@@ -14,7 +14,7 @@ static int make(struct kit *kit, struct err *err)
 	TRY(page_make(sizeof(*kit->page), &page, &kit->page_fd, err));
 	kit->page = page;
 	memset(page, 0, sizeof(*kit->page)); /* who touches it first waits for the kernel */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, kit->gate_fds) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, kit->gate_fds) < 0)
 		return err_sys(err, errno, "make a socket pair");
 	return 0;
 }

@@ -68,6 +68,21 @@ static void start_clock(struct cell *cell)
 	cell->deadline_us = clock_us() + cell->task->spec->timeout_ms * 1000;
 }
 
+/* Its payload has said what it had to, and so have we: the rest is the runner's. */
+static void use_gate(struct cell *cell)
+{
+	if (cell->is_gate_channel && cell->is_ready && cell->is_open)
+		cell->channel_fd = take_fd(&cell->gate_fd);
+}
+
+/* For the lender may have it, too. */
+static void hang_up(struct cell *cell)
+{
+	if (cell->is_gate_channel && cell->channel_fd >= 0)
+		(void)shutdown(cell->channel_fd, SHUT_RDWR);
+	own_close(&cell->channel_fd);
+}
+
 void cell_hear_gate(struct cell *cell)
 {
 	struct gate_message message = { 0 };
@@ -92,6 +107,7 @@ void cell_hear_gate(struct cell *cell)
 	}
 	for (; at < fd_count; at++)
 		own_close(&fds[at]);
+	use_gate(cell);
 }
 
 /* The first word of what was started. It has not been given anything to say more. */
@@ -245,7 +261,7 @@ static void hear_message(struct cell *cell)
 	cell->deadline_us += heard.waited_us;
 	if (r < 0) {
 		result_warn(cell->result, "the runner said something that is no message");
-		own_close(&cell->channel_fd);
+		hang_up(cell);
 		frames_done(&cell->frames);
 	}
 	cell->has_message = r == 1;
@@ -539,7 +555,7 @@ static void count_late(struct cell *cell, int64_t bytes, int64_t *left)
 	/* a session lives on, with whatever goes on in it; this turn has heard enough */
 	own_close(&cell->out_fds[STREAM_OUT]);
 	own_close(&cell->out_fds[STREAM_ERR]);
-	own_close(&cell->channel_fd);
+	hang_up(cell);
 }
 
 /* All writers are dead, or have said that they are done: what is left in the pipes is all there
@@ -575,13 +591,17 @@ void cell_drain(struct cell *cell)
 
 int cell_open_gate(struct cell *cell, struct err *err)
 {
-	size_t wanted = cell->channel_fd < 0 ? GATE_FD_CHANNEL : GATE_FD_COUNT;
-	size_t fd_count = cell->handed_count > 0 ? 0 : wanted;
-	int r = job_send(cell->gate_fd, &cell->job, cell->delivery, fd_count);
+	size_t fd_count = cell->handed_count > 0 ? 0 : cell_delivery_count(cell);
+	uint32_t has = fd_count > 0 && cell->is_gate_channel ? GATE_IS_CHANNEL : 0;
+	int r = job_send(cell->gate_fd, &cell->job, has, cell->delivery, fd_count);
 	cell_let_go(cell);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return cell_failure(cell, err);
-	return r < 0 ? err_sys(err, -r, "open the gate") : 0;
+	if (r < 0)
+		return err_sys(err, -r, "open the gate");
+	cell->is_open = true;
+	use_gate(cell);
+	return 0;
 }
 
 /* Init and payload are all there is; the payload may have threads. */

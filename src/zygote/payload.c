@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,12 +65,15 @@ static void stay_awake(int gate_fd)
 /* Whether the descriptors that came are as many as a program has. */
 static bool is_set(const struct delivery *delivery)
 {
-	return delivery->count == GATE_FD_CHANNEL || delivery->count == GATE_FD_COUNT;
+	return delivery->count == GATE_FD_CHANNEL ||
+	       (delivery->count == GATE_FD_COUNT && !delivery->has_channel);
 }
 
 static bool makes_sense(enum gate_kind kind, const struct delivery *delivery)
 {
 	bool has_job = delivery->job || delivery->job_fd >= 0;
+	if (delivery->has_channel && delivery->count == 0)
+		return false;
 	switch (kind) {
 	case GATE_GO:
 		return has_job && (delivery->count == 0 || is_set(delivery));
@@ -83,29 +87,50 @@ static bool makes_sense(enum gate_kind kind, const struct delivery *delivery)
 	}
 }
 
+/* The gate that is a channel as well does not block. */
+static void await_word(int gate_fd)
+{
+	struct pollfd word = { .fd = gate_fd, .events = POLLIN };
+	while (poll(&word, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+/* It was sent with its word, and not a byte more is taken: what follows is the runner's. */
+static int take_short_job(int gate_fd, size_t size, struct delivery *delivery)
+{
+	if (size > JOB_SHORT)
+		return -1;
+	delivery->job = xcalloc(1, size);
+	delivery->job_size = size;
+	ssize_t n = recv(gate_fd, delivery->job, size, MSG_DONTWAIT);
+	return n == (ssize_t)size ? 0 : -1;
+}
+
 /* A kind, or less. What makes no sense is the end: whatever came with it goes with us. */
 static int hear(int gate_fd, struct delivery *delivery)
 {
-	struct gate_word word; /* its job is not cleared first */
+	struct gate_message message = { 0 };
 	int fds[GATE_FD_COUNT + 1];
 	size_t count = COUNT_OF(fds);
-	ssize_t n = io_recv(gate_fd, &word, sizeof(word), fds, &count);
+	ssize_t n = io_recv(gate_fd, &message, sizeof(message), fds, &count);
 	*delivery = (struct delivery){ .job_fd = -1 };
-	if (n < (ssize_t)sizeof(word.message))
-		return -1;
-	delivery->cpu = word.message.cpu;
-	delivery->job_size = (size_t)n - sizeof(word.message);
-	if (delivery->job_size > 0) {
-		delivery->job = xcalloc(1, delivery->job_size);
-		memcpy(delivery->job, word.job, delivery->job_size);
-	} else if (word.message.kind == GATE_GO && count > 0) {
-		delivery->job_fd = fds[--count];
+	if (n == -EAGAIN) {
+		await_word(gate_fd);
+		return hear(gate_fd, delivery);
 	}
+	if (n != sizeof(message))
+		return -1;
+	delivery->cpu = message.cpu;
+	delivery->has_channel = message.has & GATE_IS_CHANNEL;
+	if (message.size > 0 && take_short_job(gate_fd, message.size, delivery) < 0)
+		return -1;
+	if (message.size == 0 && message.kind == GATE_GO && count > 0)
+		delivery->job_fd = fds[--count];
 	if (count > GATE_FD_COUNT)
 		return -1;
 	memcpy(delivery->fds, fds, count * sizeof(fds[0]));
 	delivery->count = count;
-	return makes_sense(word.message.kind, delivery) ? (int)word.message.kind : -1;
+	return makes_sense(message.kind, delivery) ? (int)message.kind : -1;
 }
 
 int payload_await_word(const struct raising *raising, struct delivery *delivery)
@@ -135,6 +160,11 @@ static int open_job(struct delivery *delivery)
 	return n == (ssize_t)delivery->job_size ? 0 : -EBADMSG;
 }
 
+size_t delivery_count(const struct delivery *delivery)
+{
+	return delivery->has_channel ? GATE_FD_COUNT : delivery->count;
+}
+
 /* Puts the program's descriptors where it expects them. All that come are above 3: the zygote keeps
  * those taken. */
 static int place(struct raising *raising, const struct delivery *delivery)
@@ -142,9 +172,11 @@ static int place(struct raising *raising, const struct delivery *delivery)
 	for (size_t i = 0; i < delivery->count; i++)
 		if (dup2(delivery->fds[i], (int)i) < 0)
 			return -errno;
+	if (delivery->has_channel && dup2(raising->fds[CELL_FD_GATE], GATE_FD_CHANNEL) < 0)
+		return -errno;
 	cpus_place(0, raising->processors); /* who made us may be kept to one: keeper/apart.h */
 	/* everything else goes when the program starts; the gate must last until then */
-	if (close_range((unsigned)delivery->count, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (close_range((unsigned)delivery_count(delivery), ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	raising->has_fds = true;
 	return 0;

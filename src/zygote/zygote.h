@@ -50,11 +50,15 @@ int zygote_raise_template(
 struct delivery {
 	int fds[GATE_FD_COUNT];
 	size_t count;
-	char *job; /* owned; NULL: it is in a file */
+	bool has_channel; /* besides: the gate */
+	char *job;        /* owned; NULL: it is in a file */
 	size_t job_size;
 	int job_fd;
 	int cpu; /* of who handed it over */
 };
+
+/* Descriptors of the program: they take the first numbers. */
+size_t delivery_count(const struct delivery *delivery);
 
 /* The parts of payload_run(), for one that executes nothing. Raises the walls and says at the gate
  * that they stand. */

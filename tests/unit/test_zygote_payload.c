@@ -39,12 +39,20 @@ static void clean_up(void)
 	free(delivery.job);
 }
 
-static void set_up(size_t least)
+static void make_gate(void)
 {
 	int pair[2];
-	ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	own_close(&ours);
+	own_close(&raising.fds[CELL_FD_GATE]);
+	ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	ours = pair[0];
 	raising.fds[CELL_FD_GATE] = pair[1];
+}
+
+static void set_up(size_t least)
+{
+	ours = raising.fds[CELL_FD_GATE] = -1;
+	make_gate();
 	write_job(least);
 	ASSERT_EQ(atexit(clean_up), 0);
 }
@@ -56,10 +64,15 @@ static void say(enum gate_kind kind, size_t fd_count)
 	ASSERT_EQ(io_send(ours, &message, sizeof(message), fds, fd_count), 0);
 }
 
-static void go(size_t fd_count)
+static void send_job(uint32_t has, size_t fd_count)
 {
 	const int fds[GATE_FD_COUNT] = { STDIN_FILENO };
-	ASSERT_EQ(job_send(ours, &job, fds, fd_count), 0);
+	ASSERT_EQ(job_send(ours, &job, has, fds, fd_count), 0);
+}
+
+static void go(size_t fd_count)
+{
+	send_job(0, fd_count);
 }
 
 static int hear(void)
@@ -158,40 +171,92 @@ TEST(who_is_roused_for_nothing_goes_back_to_sleep)
 	ASSERT_EQ(status, 0);
 }
 
+/* Nothing is heard after it. */
+static void check_end(void)
+{
+	ASSERT_EQ(hear(), -1);
+	make_gate();
+}
+
 TEST(whatever_else_is_said_is_the_end)
 {
 	set_up(1);
 	for (size_t count = 0; count <= GATE_FD_COUNT + 1; count++) {
 		if (count > 0) {
 			say(GATE_ROUSE, count);
-			ASSERT_EQ(hear(), -1);
+			check_end();
 			say(GATE_WARM, count);
-			ASSERT_EQ(hear(), -1);
+			check_end();
 		}
 		if (count != GATE_FD_CHANNEL && count != GATE_FD_COUNT) {
 			say(GATE_HAND, count);
-			ASSERT_EQ(hear(), -1);
+			check_end();
 		}
 		say(GATE_READY, count);
-		ASSERT_EQ(hear(), -1);
+		check_end();
 	}
 	for (size_t count = 1; count < GATE_FD_CHANNEL; count++) {
 		go(count);
-		ASSERT_EQ(hear(), -1);
+		check_end();
 	}
 	say(GATE_GO, 0); /* without a job */
-	ASSERT_EQ(hear(), -1);
-	const struct gate_word word = { .message.kind = GATE_WARM };
-	ASSERT_EQ(io_send(ours, &word, sizeof(word), NULL, 0), 0); /* with one */
-	ASSERT_EQ(hear(), -1);
+	check_end();
+	send_job(GATE_IS_CHANNEL, GATE_FD_COUNT); /* with two channels */
+	check_end();
+	send_job(GATE_IS_CHANNEL, 0); /* with nothing but a channel */
+	check_end();
+	struct gate_word word = { .message = { .kind = GATE_WARM, .size = JOB_SHORT } };
+	ASSERT_EQ(io_send(ours, &word, sizeof(word), NULL, 0), 0); /* with a job */
+	check_end();
 	ASSERT_EQ(io_send(ours, "x", 1, NULL, 0), 0);
-	ASSERT_EQ(hear(), -1);
-	char long_word[sizeof(word) + 1] = { GATE_GO };
+	check_end();
+	word.message = (struct gate_message){ .kind = GATE_GO, .size = 5 };
+	ASSERT_EQ(io_send(ours, &word, sizeof(word.message) + 4, NULL, 0), 0); /* cut off */
+	check_end();
+	char long_word[sizeof(word) + 1] = { 0 };
+	word.message.size = JOB_SHORT + 1;
+	memcpy(long_word, &word, sizeof(word));
 	ASSERT_EQ(io_send(ours, long_word, sizeof(long_word), NULL, 0), 0);
-	ASSERT_EQ(hear(), -1);
+	check_end();
 	say(GATE_ROUSE, 0);
 	own_close(&ours); /* who roused it is gone */
 	ASSERT_EQ(hear(), -1);
+}
+
+/* The two are the same socket, also where it must not block for the one. */
+TEST(a_gate_may_be_the_channel_and_what_follows_the_job_is_left_in_it)
+{
+	char frame[8] = "";
+	int gate_fd = -1;
+	set_up(1);
+	gate_fd = raising.fds[CELL_FD_GATE];
+	say(GATE_WARM, 0);
+	send_job(GATE_IS_CHANNEL, GATE_FD_CHANNEL);
+	ASSERT_EQ(io_send(ours, "frame", 5, NULL, 0), 0);
+	ASSERT_EQ(fcntl(gate_fd, F_SETFL, O_RDWR | O_NONBLOCK), 0);
+	ASSERT_EQ(hear(), GATE_WARM);
+	ASSERT_EQ(hear(), GATE_GO);
+	ASSERT(delivery.has_channel);
+	ASSERT_EQ(delivery.count, GATE_FD_CHANNEL);
+	ASSERT_EQ(delivery_count(&delivery), GATE_FD_COUNT);
+	ASSERT_EQ(memcmp(delivery.job, job.data, job.len), 0);
+	ASSERT_EQ(read(gate_fd, frame, sizeof(frame)), 5);
+	ASSERT_STR(frame, "frame");
+}
+
+TEST(a_gate_that_does_not_block_is_waited_at)
+{
+	int status = 0;
+	set_up(1);
+	ASSERT_EQ(fcntl(raising.fds[CELL_FD_GATE], F_SETFL, O_RDWR | O_NONBLOCK), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(hear() == GATE_GO ? 0 : 1);
+	(void)poll(NULL, 0, 50);
+	ASSERT_EQ(waitpid(pid, &status, WNOHANG), 0);
+	go(0);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT_EQ(status, 0);
 }
 
 TEST(a_job_that_makes_no_sense_is_not_taken)
