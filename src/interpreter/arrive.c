@@ -24,18 +24,11 @@
 
 enum { CHANNEL_FD = 3, PATIENCE_MS = 10000, LINGER_MS = 2000 };
 
-/* What is in the working directory. */
-struct surroundings {
-	bool is_bare;            /* at most one file, */
-	char file[NAME_MAX + 1]; /* which is this; empty: none */
-};
-
 /* What the guest that we are must know again later. */
 static struct {
 	pid_t pid;
 	int channel_fd;
 	ino_t channel_inode;
-	struct surroundings around; /* as it was ahead of the job */
 } own = { .channel_fd = -1 };
 
 /* Has the channel where no program looks for a descriptor too: 3 is to be the program's. */
@@ -72,34 +65,27 @@ struct dirent_head {
 	char name[];
 };
 
-/* Looks whether the working directory has at most one file, and which. */
-static void look_around(struct surroundings *around)
+/* Whether the working directory has no file but this one. */
+static bool has_only(const char *file)
 {
 	_Alignas(struct dirent_head) char entries[512];
 	auto_fd int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long size = fd < 0 ? -1 : syscall(SYS_getdents64, fd, entries, sizeof(entries));
-	*around = (struct surroundings){ 0 };
 	for (long at = 0; at < size;) {
 		const struct dirent_head *entry = (const void *)&entries[at];
-		bool is_file = strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0;
-		if (is_file && around->file[0] != '\0')
-			return;
-		if (is_file)
-			(void)snprintf(around->file, sizeof(around->file), "%s", entry->name);
+		if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0 &&
+			strcmp(entry->name, file) != 0)
+			return false;
 		at += entry->size;
 	}
-	around->is_bare = size > 0 && syscall(SYS_getdents64, fd, entries, sizeof(entries)) == 0;
+	return size > 0 && syscall(SYS_getdents64, fd, entries, sizeof(entries)) == 0;
 }
 
-/* Whether there is nothing but the code's own file. With its code comes the word that nobody has
- * put anything else there since we looked. */
+/* Whether there is nothing but the code's own file. Code comes with its job only where whoever
+ * sends it put nothing else there, and the directory is as new as the cell. */
 static bool is_alone(const struct job *job)
 {
-	struct surroundings *around = &own.around;
-	if (!job->code || !around->is_bare)
-		look_around(around);
-	return around->is_bare &&
-	       (around->file[0] == '\0' || strcmp(around->file, job->argv[0]) == 0);
+	return job->code || has_only(job->argv[0]);
 }
 
 /* Whatever was to be said was said before we began. */
@@ -123,8 +109,6 @@ int interpreter_arrive(struct arrival *ret_arrival)
 	own.pid = arrival->pid = getpid();
 	arrival->channel_fd = own.channel_fd;
 	arrival->channel_inode = own.channel_inode;
-	if (r == 1 && has_fds)
-		look_around(&own.around);
 	if (r == 1)
 		return 1;
 	if (!arrival->job.argv[0])
