@@ -386,6 +386,8 @@ int interpreter_serve(int control_fd, const char *code, struct err *err)
 	settle_template();
 	if (try_out(code) == 0)
 		return 0;
+	if (jail_hand_down_limits(err) < 0)
+		return refuse(&self.template->base.report, err);
 	__atomic_store_n(&self.template->base.report.started_us, clock_us(), __ATOMIC_RELEASE);
 	for (;;) {
 		struct guest_request request = { .fd_count = COUNT_OF(request.fds) };

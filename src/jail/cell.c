@@ -379,7 +379,36 @@ static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 	return 0;
 }
 
-/* A core limit of 1 byte, not 0: the kernel pipes a core to the host's handler at 0, never at 1. */
+/* Whether ours are those already, and so our children's. */
+static bool has_constant_limits;
+
+static int set_constant_limits(struct err *err)
+{
+	static const struct {
+		int resource;
+		rlim_t soft, hard;
+	} limits[] = {
+		/* 1 byte, not 0: the kernel pipes a core to the host's handler at 0, never at 1 */
+		{ RLIMIT_CORE, 1, 1 },
+		{ RLIMIT_STACK, 8 << 20, 64 << 20 },
+		{ RLIMIT_MEMLOCK, 8 << 20, 8 << 20 },
+		{ RLIMIT_MSGQUEUE, 819200, 819200 },
+		{ RLIMIT_SIGPENDING, 1024, 1024 },
+		{ RLIMIT_RTPRIO, 0, 0 },
+		{ RLIMIT_NICE, 0, 0 },
+	};
+	for (size_t i = 0; i < COUNT_OF(limits) && !has_constant_limits; i++)
+		TRY(lower_limit(limits[i].resource, limits[i].soft, limits[i].hard, err));
+	return 0;
+}
+
+int jail_hand_down_limits(struct err *err)
+{
+	TRY(set_constant_limits(err));
+	has_constant_limits = true;
+	return 0;
+}
+
 int raise_rlimits(struct raising *raising, struct err *err)
 {
 	const struct plan *plan = &raising->page->plan;
@@ -393,18 +422,12 @@ int raise_rlimits(struct raising *raising, struct err *err)
 		int resource;
 		rlim_t soft, hard;
 	} limits[] = {
-		{ RLIMIT_CORE, 1, 1 },
 		{ RLIMIT_FSIZE, (rlim_t)plan->disk, (rlim_t)plan->disk },
 		/* what no cgroup counts, a socket's buffers, is bounded by their number */
 		{ RLIMIT_NOFILE, has_cgroup ? 1024 : 256, has_cgroup ? 4096 : 256 },
 		{ RLIMIT_NPROC, processes, processes },
-		{ RLIMIT_STACK, 8 << 20, 64 << 20 },
-		{ RLIMIT_MEMLOCK, 8 << 20, 8 << 20 },
-		{ RLIMIT_MSGQUEUE, 819200, 819200 },
-		{ RLIMIT_SIGPENDING, 1024, 1024 },
-		{ RLIMIT_RTPRIO, 0, 0 },
-		{ RLIMIT_NICE, 0, 0 },
 	};
+	TRY(set_constant_limits(err));
 	for (size_t i = 0; i < COUNT_OF(limits); i++)
 		TRY(lower_limit(limits[i].resource, limits[i].soft, limits[i].hard, err));
 	if (!has_cgroup) {

@@ -374,6 +374,9 @@ int jail_seclude(void);
 int jail_lay_down(void);
 int jail_take_up(void);
 
+/* Sets those resource limits that every cell has, for the caller and all it forks from now on. */
+int jail_hand_down_limits(struct err *err);
+
 /* From now on the caller's children are born into the pid namespace of an init. 0 or -errno. */
 int jail_fork_into(int init_pidfd);
 
