@@ -6,10 +6,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "keeper/terms.h"
 #include "wire/frame.h"
+
+enum { REFUSED_US = 200000 }; /* who had none to spare is not asked again before that */
 
 /* One answer. 1: granted, 0: nobody lends any more, -1: refused; 2: there is more to come. */
 static int take_answer(struct loan_message *message, const struct policy *policy,
@@ -175,6 +178,13 @@ static int take_seat(struct ahead *ahead)
 	return is_same(ahead->socket, path) && !is_hung_up(fd) ? take_fd(&fd) : -1;
 }
 
+/* It is no more than that: the connection is as good as before. */
+static void note_refusal(struct ahead *ahead, int *conn_fd)
+{
+	ahead->refused_us = clock_us();
+	ahead_keep_seat(ahead, conn_fd);
+}
+
 bool borrow_end(struct keeper *keeper)
 {
 	if (keeper->ahead && loan_send(keeper->loan_fd, LOAN_RETURN, 0, NULL, 0, NULL, 0) == 0)
@@ -217,7 +227,7 @@ static bool take_ahead(struct ahead *ahead, const char *text, const struct polic
 		auto_fd int conn_fd = take_fd(&ahead->conn_fd);
 		int r = borrow_over(&conn_fd, policy, borrower, &keeper, &err);
 		if (r < 0 && err.code != ERR_INTERRUPTED)
-			ahead_keep_seat(ahead, &conn_fd); /* it is refused, no more */
+			note_refusal(ahead, &conn_fd);
 		if (r != 1)
 			return false;
 	}
@@ -245,7 +255,7 @@ static int hear_answer(struct ahead *ahead)
 		return r == -EAGAIN ? 2 : 0;
 	r = take_answer(&message, &ahead->policy, &nobody, &ahead->keeper, &err);
 	if (message.kind == LOAN_REFUSED)
-		ahead_keep_seat(ahead, &ahead->conn_fd);
+		note_refusal(ahead, &ahead->conn_fd);
 	loan_message_done(&message);
 	return r < 0 ? 0 : r;
 }
@@ -274,6 +284,8 @@ void ahead_ask(struct ahead *ahead)
 {
 	int old_fd = ahead_fd(ahead);
 	if (!ahead->text || !ahead->socket || (old_fd >= 0 && !is_hung_up(old_fd)))
+		return;
+	if (ahead->refused_us > 0 && clock_us() - ahead->refused_us < REFUSED_US)
 		return;
 	let_go(ahead);
 	auto_fd int fd = take_seat(ahead);

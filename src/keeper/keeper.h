@@ -131,6 +131,7 @@ struct ahead {
 	struct policy_places places; /* where it led when its text was written, */
 	bool has_places;             /* if that is known */
 	char *socket;                /* owned; where */
+	int64_t refused_us;          /* when it was last asked for in vain; 0: never */
 	struct load load;            /* open once a cell was held */
 	bool is_brisk; /* the last run was over so soon that sleeping meanwhile was a waste */
 	char *program; /* owned; the name of the last program's file; NULL: none */

@@ -224,8 +224,9 @@ static int grant(
 	bool is_ahead = ask->number & LOAN_AHEAD;
 	if (!pool)
 		return -1;
-	/* none is raised for somebody who does not need it */
-	if (is_ahead && (pool->parked_count == 0 || lender->is_low_on_memory))
+	/* none is raised for somebody who does not need it; nor is there, where cells are taken
+	 * without a pause, a time in which nobody waits that could be used */
+	if (is_ahead && (pool->parked_count == 0 || pool_is_busy(pool) || lender->is_low_on_memory))
 		return err_set(err, ERR_LIMIT, "no cell stands ready");
 	TRY(pool_take(pool, &cell, &is_warm, err));
 	lender->seat_count--;

@@ -184,12 +184,16 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 	return 0;
 }
 
+bool pool_is_busy(const struct pool *pool)
+{
+	return pool->keeper->beginnings.more == BEGINNINGS_MAX - 1;
+}
+
 void pool_hurry(struct pool *pool)
 {
-	size_t more = pool->keeper->beginnings.more;
-	if (more > 0)
+	if (pool->keeper->beginnings.more > 0)
 		beginnings_ask(pool->keeper);
-	if (more == BEGINNINGS_MAX - 1 && !pool->keeper->is_apart)
+	if (pool_is_busy(pool) && !pool->keeper->is_apart)
 		apart_set(pool->keeper, true);
 }
 
