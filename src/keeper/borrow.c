@@ -356,7 +356,10 @@ int keeper_borrow(const struct policy *policy, const struct borrower *borrower,
 	if (is_ahead)
 		seat_fd = take_seat(borrower->ahead);
 	int r = text ? ask_over(&seat_fd, text, policy, borrower, ret_keeper, err) : 0;
-	/* who kept its seat may have lost it meanwhile, to somebody who waits */
+	/* who kept its seat may have lost it meanwhile, to somebody who waits; and must not wait
+	 * for itself */
+	if (r == 0)
+		own_close(&seat_fd);
 	if (text && r == 0 && conn_fd < 0)
 		conn_fd = find_lender();
 	if (text && r == 0)

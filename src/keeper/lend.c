@@ -247,12 +247,14 @@ static int grant(
 }
 
 /* Who is refused keeps its seat all the same. */
-static void answer_ask(struct lender *lender, struct source *loan, const struct loan_message *ask)
+static bool answer_ask(struct lender *lender, struct source *loan, const struct loan_message *ask)
 {
 	struct err err = { 0 };
-	if (grant(lender, loan, ask, &err) < 0)
-		(void)loan_send(loan->fd, LOAN_REFUSED, (uint32_t)err.code, err.text,
-			strlen(err.text), NULL, 0);
+	if (grant(lender, loan, ask, &err) == 0)
+		return true;
+	(void)loan_send(
+		loan->fd, LOAN_REFUSED, (uint32_t)err.code, err.text, strlen(err.text), NULL, 0);
+	return false;
 }
 
 /* The daemon let somebody in. */
@@ -267,7 +269,7 @@ static void seat_client(struct lender *lender, struct loan_message *ask)
 	if (watch(lender, loan, EPOLLIN | EPOLLRDHUP | EPOLLHUP) < 0)
 		end_loan(lender, loan);
 	else
-		answer_ask(lender, loan, ask);
+		(void)answer_ask(lender, loan, ask);
 }
 
 /* What makes no sense ends the loan, as a hang-up does. */
@@ -280,8 +282,7 @@ static void hear_client(struct lender *lender, struct source *loan)
 	bool is_return = r > 0 && message.kind == LOAN_RETURN && loan->cell;
 	bool is_ask = r > 0 && message.kind == LOAN_ASK && !loan->cell;
 	if (is_ask) {
-		lender->again++;
-		answer_ask(lender, loan, &message);
+		lender->again += answer_ask(lender, loan, &message);
 	} else if (is_return && !loan->is_last) {
 		end_cell(lender, loan);
 	} else {

@@ -13,6 +13,7 @@ enum {
 	PEAK_US = 60 * 1000000,
 	BROKEN_PAUSE_US = 2 * 1000000, /* before another attempt at what just failed */
 	MANY = 64, /* cells between two looks: with fewer nobody is in a hurry */
+	BUSY = 4,  /* cells that are out: with fewer it is not, either */
 	WARM = 4,  /* cells that have their pages already: 0.8 MB each; the others have 0.2 */
 };
 
@@ -184,16 +185,18 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 	return 0;
 }
 
+/* The zygote is late for a pool that is filled, too: but then nobody has its cells. */
 bool pool_is_busy(const struct pool *pool)
 {
-	return pool->keeper->beginnings.more == BEGINNINGS_MAX - 1;
+	return pool->lent >= BUSY && pool->lent > pool->parked_count;
 }
 
 void pool_hurry(struct pool *pool)
 {
-	if (pool->keeper->beginnings.more > 0)
+	size_t more = pool->keeper->beginnings.more;
+	if (more > 0)
 		beginnings_ask(pool->keeper);
-	if (pool_is_busy(pool) && !pool->keeper->is_apart)
+	if (more == BEGINNINGS_MAX - 1 && !pool->keeper->is_apart)
 		apart_set(pool->keeper, true);
 }
 

@@ -41,10 +41,11 @@ int pool_open_own(const char *text, size_t len, struct pool **ret_pool, struct e
 /* A cell: one that stands ready, or else one that is being raised. It is the caller's. */
 int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, struct err *err);
 
-/* Whether cells are taken faster than the zygote brings their inits. */
+/* Whether many cells are out, more than stand ready. */
 bool pool_is_busy(const struct pool *pool);
 
-/* Where they are: asks for the next ones at once, and has those who make them work apart. */
+/* Where cells are taken faster than the zygote brings their inits: asks for the next ones at once,
+ * and has those who make them work apart. */
 void pool_hurry(struct pool *pool);
 
 /* What need not wait for anybody: hears parked cells, replaces those of a lesser form than could be

@@ -169,6 +169,7 @@ static void take_message(struct server *server, struct loan_message *message)
 	} else if (message->kind == LOAN_ADOPT && link->state == LINK_ADOPTING) {
 		link->state = LINK_UP;
 		link->deadline_us = 0;
+		server->has_stayed = server->running > 0; /* another daemon let them in */
 		if (server->running > 0)
 			server_log("took over %zu cells that are lent", server->running);
 		if (server->sessions > 0)
