@@ -26,7 +26,7 @@ class Sizes:
     """How much of each; the quick ones show that it works."""
 
     load_ms: int = 1000
-    passes: int = 2
+    passes: int = 4
     burst: int = 100
     parked: int = 1000
     data: int = 40

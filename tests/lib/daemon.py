@@ -14,7 +14,7 @@ from suite import HUNG_AFTER, Failure, check, equal, wait_until
 MAGIC = 0x68634C6F
 HEAD = struct.Struct("=IIII")
 KINDS = ("none", "ask", "info", "queued", "granted", "refused", "warm", "adopt", "lent", "end", "session",
-         "settings", "revoke")
+         "settings", "revoke", "return")
 ERR_INVALID, ERR_LIMIT, ERR_BROKEN = 1, 3, 5
 POLICY = '{"form":"gate","spec":{}}'
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -416,15 +417,27 @@ TEST(a_loan_that_makes_no_sense_is_an_error)
 
 static struct cell_page *page; /* of the cell that is lent ahead; the lender's and ours */
 static struct ahead ahead = AHEAD_NONE;
+static struct told {
+	int connections, asks, returns;
+} * told; /* the lender; its and ours */
+
+static void *share(size_t size, int *ret_fd)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	ASSERT_EQ(ftruncate(fd, (off_t)size), 0);
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT(at != MAP_FAILED);
+	*ret_fd = fd;
+	return at;
+}
 
 static int make_page(void)
 {
-	int fd = memfd_create("test", MFD_CLOEXEC);
-	ASSERT_EQ(ftruncate(fd, sizeof(*page)), 0);
-	void *at = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	ASSERT(at != MAP_FAILED);
-	page = at;
-	return fd;
+	int page_fd, told_fd;
+	page = share(sizeof(*page), &page_fd);
+	told = share(sizeof(*told), &told_fd);
+	own_close(&told_fd);
+	return page_fd;
 }
 
 static void grant_in(int conn_fd, int page_fd, uint32_t hold)
@@ -441,8 +454,16 @@ static void grant_page(int conn_fd, int page_fd)
 	grant_in(conn_fd, page_fd, HOLD_AHEAD);
 }
 
-/* A lender that lends as usual, then does something with one who asks ahead, then lends again. */
-static pid_t start_ahead_lender(void (*answer)(int conn_fd, int page_fd))
+static void count(const struct loan_message *message)
+{
+	told->asks += message->kind == LOAN_ASK;
+	told->returns += message->kind == LOAN_RETURN;
+}
+
+/* A lender whose clients keep their seats. It does something with one who asks ahead, and with one
+ * who asks again over its seat. It ends when somebody connects and says nothing. */
+static pid_t start_seat_lender(void (*answer)(int conn_fd, int page_fd),
+	void (*given_back)(int conn_fd, int page_fd), void (*again)(int conn_fd, int page_fd))
 {
 	set_up();
 	int page_fd = make_page();
@@ -454,17 +475,45 @@ static pid_t start_ahead_lender(void (*answer)(int conn_fd, int page_fd))
 		own_close(&page_fd);
 		return pid;
 	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a claim fails */
 	for (;;) {
-		struct loan_message ask;
+		struct loan_message said;
+		int asks = 0;
 		auto_fd int conn_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (loan_receive(conn_fd, &ask) != 1)
+		while (loan_receive(conn_fd, &said) == 1) {
+			told->connections += asks == 0;
+			count(&said);
+			if (said.kind == LOAN_RETURN)
+				given_back(conn_fd, page_fd);
+			else if (said.number == LOAN_AHEAD)
+				answer(conn_fd, page_fd);
+			else if (asks == 0)
+				grant(conn_fd);
+			else
+				again(conn_fd, page_fd);
+			asks++;
+			loan_message_done(&said);
+		}
+		if (asks == 0)
 			_exit(0); /* enough */
-		if (ask.number == LOAN_AHEAD)
-			answer(conn_fd, page_fd);
-		else
-			grant(conn_fd);
-		(void)loan_receive(conn_fd, &ask);
 	}
+}
+
+static void say_nothing(int conn_fd, int page_fd)
+{
+	(void)conn_fd;
+	(void)page_fd;
+}
+
+static void grant_again(int conn_fd, int page_fd)
+{
+	(void)page_fd;
+	grant(conn_fd);
+}
+
+static pid_t start_ahead_lender(void (*answer)(int conn_fd, int page_fd))
+{
+	return start_seat_lender(answer, say_nothing, grant_again);
 }
 
 static void end_ahead_lender(pid_t pid)
@@ -483,19 +532,24 @@ static void borrow_with_ahead(struct keeper **ret_keeper)
 	ASSERT_EQ(keeper_borrow(&policy, &borrower, ret_keeper, &err), 1);
 }
 
-/* Borrows once, asks for the next and hears what comes. */
-static void hold_one(void)
+/* Borrows, asks for the next and hears what comes. */
+static void hold_next(void)
 {
 	struct keeper *keeper = NULL;
 	struct pollfd said = { .events = POLLIN | POLLRDHUP };
-	ASSERT_EQ(ahead_fd(&ahead), -1);
-	ahead_collect(&ahead);
 	borrow_with_ahead(&keeper);
 	keeper_close(keeper);
 	ahead_ask(&ahead);
 	said.fd = ahead_fd(&ahead);
 	ASSERT_EQ(poll(&said, 1, 10000), 1);
 	ahead_collect(&ahead);
+}
+
+static void hold_one(void)
+{
+	ASSERT_EQ(ahead_fd(&ahead), -1);
+	ahead_collect(&ahead);
+	hold_next();
 }
 
 TEST(a_cell_that_came_ahead_is_made_ready_and_used_once)
@@ -621,4 +675,199 @@ TEST(who_is_refused_a_cell_ahead_borrows_as_anybody_else)
 	ahead_done(&ahead);
 	ASSERT_EQ(count_fds(), before);
 	end_ahead_lender(pid);
+}
+
+/* ---- a seat -----------------------------------------------------------------------------------
+ */
+
+static void hang_up_on(int conn_fd, int page_fd)
+{
+	(void)page_fd;
+	(void)shutdown(conn_fd, SHUT_RDWR);
+}
+
+static void babble(int conn_fd, int page_fd)
+{
+	(void)page_fd;
+	say_nonsense(conn_fd);
+}
+
+static void refuse_again(int conn_fd, int page_fd)
+{
+	(void)page_fd;
+	refuse(conn_fd);
+}
+
+static void borrow_and_return(void)
+{
+	struct keeper *keeper = NULL;
+	borrow_with_ahead(&keeper);
+	ASSERT(keeper->is_warm && keeper->loan_fd >= 0);
+	keeper_close(keeper);
+}
+
+static void await_hang_up(void)
+{
+	struct pollfd end = { .fd = ahead.seat_fd, .events = POLLRDHUP };
+	ASSERT(ahead.seat_fd >= 0);
+	ASSERT_EQ(poll(&end, 1, 10000), 1);
+}
+
+/* Lets go of everything, after which the lender has heard all there is. */
+static void check_told(pid_t pid, const struct told *want)
+{
+	ahead_done(&ahead);
+	end_ahead_lender(pid);
+	ASSERT_EQ(told->connections, want->connections);
+	ASSERT_EQ(told->asks, want->asks);
+	ASSERT_EQ(told->returns, want->returns);
+}
+
+TEST(who_stays_gives_its_cells_back_and_has_all_of_them_over_one_connection)
+{
+	pid_t pid = start_ahead_lender(grant_page);
+	int before = count_fds();
+	for (int i = 0; i < 3; i++) {
+		borrow_and_return();
+		ASSERT(ahead.seat_fd >= 0);
+		ASSERT(fcntl(ahead.seat_fd, F_GETFD) & FD_CLOEXEC);
+		ASSERT_EQ(count_fds(), before + 1);
+	}
+	check_told(pid, &(struct told){ .connections = 1, .asks = 3, .returns = 3 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+TEST(a_cell_is_asked_for_ahead_over_the_seat)
+{
+	pid_t pid = start_ahead_lender(grant_page);
+	for (int i = 0; i < 3; i++) {
+		hold_next();
+		ASSERT(ahead.keeper && ahead.seat_fd < 0);
+	}
+	borrow_and_return();
+	ASSERT_EQ(page->hold, HOLD_TAKEN);
+	check_told(pid, &(struct told){ .connections = 1, .asks = 4, .returns = 4 });
+}
+
+TEST(a_cell_of_another_policy_is_given_back_and_the_seat_serves_the_right_one)
+{
+	pid_t pid = start_ahead_lender(grant_page);
+	hold_one();
+	ASSERT(ahead.keeper);
+	policy.spec.memory *= 2;
+	borrow_and_return();
+	ASSERT_EQ(page->hold, HOLD_AHEAD);
+	check_told(pid, &(struct told){ .connections = 1, .asks = 3, .returns = 3 });
+}
+
+TEST(who_lost_its_seat_borrows_over_another_connection)
+{
+	pid_t pid = start_seat_lender(grant_page, hang_up_on, grant_again);
+	int before = count_fds();
+	for (int i = 0; i < 3; i++) {
+		borrow_and_return();
+		await_hang_up();
+	}
+	check_told(pid, &(struct told){ .connections = 3, .asks = 3, .returns = 3 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+TEST(who_lost_its_seat_asks_ahead_over_another_connection)
+{
+	pid_t pid = start_seat_lender(grant_page, hang_up_on, grant_again);
+	borrow_and_return();
+	await_hang_up();
+	ahead_ask(&ahead);
+	borrow_and_return();
+	ASSERT_EQ(page->hold, HOLD_TAKEN);
+	check_told(pid, &(struct told){ .connections = 2, .asks = 2, .returns = 2 });
+}
+
+TEST(who_loses_its_seat_while_it_asks_borrows_over_another_connection)
+{
+	pid_t pid = start_seat_lender(grant_page, say_nothing, hang_up_on);
+	int before = count_fds();
+	borrow_and_return();
+	borrow_and_return();
+	check_told(pid, &(struct told){ .connections = 2, .asks = 3, .returns = 2 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+TEST(who_loses_its_seat_while_it_asks_ahead_borrows_over_another_connection)
+{
+	pid_t pid = start_ahead_lender(hang_up_on);
+	int before = count_fds();
+	borrow_and_return();
+	ahead_ask(&ahead);
+	borrow_and_return(); /* it has not heard of it yet */
+	check_told(pid, &(struct told){ .connections = 2, .asks = 3, .returns = 2 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+/* This lender serves one at a time, as one with --concurrency 1: who still sits there waits for
+ * itself. */
+TEST(a_seat_that_talks_nonsense_is_left_before_another_is_asked_for)
+{
+	pid_t pid = start_seat_lender(grant_page, say_nothing, babble);
+	int before = count_fds();
+	borrow_and_return();
+	borrow_and_return();
+	check_told(pid, &(struct told){ .connections = 2, .asks = 3, .returns = 2 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+static void check_refusal_ahead(bool is_heard_first)
+{
+	pid_t pid = start_ahead_lender(refuse_ahead);
+	int before = count_fds();
+	borrow_and_return();
+	ahead_ask(&ahead);
+	struct pollfd said = { .fd = ahead_fd(&ahead), .events = POLLIN };
+	if (is_heard_first) {
+		ASSERT_EQ(poll(&said, 1, 10000), 1);
+		ahead_collect(&ahead);
+		ASSERT_EQ(ahead_fd(&ahead), -1);
+		ASSERT(ahead.seat_fd >= 0);
+	}
+	borrow_and_return();
+	check_told(pid, &(struct told){ .connections = 1, .asks = 3, .returns = 2 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+TEST(who_is_refused_a_cell_ahead_keeps_its_seat)
+{
+	check_refusal_ahead(true);
+}
+
+TEST(who_hears_only_when_it_borrows_that_it_is_refused_one_ahead_keeps_its_seat)
+{
+	check_refusal_ahead(false);
+}
+
+TEST(a_refusal_over_a_seat_says_why_and_is_not_asked_again)
+{
+	const struct borrower borrower = { .interrupt_fd = -1, .ahead = &ahead };
+	struct keeper *keeper = NULL;
+	pid_t pid = start_seat_lender(grant_page, say_nothing, refuse_again);
+	int before = count_fds();
+	borrow_and_return();
+	ASSERT_FAIL(keeper_borrow(&policy, &borrower, &keeper, &err), ERR_LIMIT);
+	ASSERT_STR(err.text, "too many wait");
+	ASSERT(!keeper);
+	check_told(pid, &(struct told){ .connections = 1, .asks = 2, .returns = 1 });
+	ASSERT_EQ(count_fds(), before);
+}
+
+TEST(a_seat_at_one_daemon_is_not_used_when_another_is_meant)
+{
+	const struct borrower borrower = { .interrupt_fd = -1, .ahead = &ahead };
+	struct keeper *keeper = NULL;
+	pid_t pid = start_ahead_lender(grant_page);
+	borrow_and_return();
+	auto_free char *other = xasprintf("%s.other", path);
+	ASSERT_EQ(setenv("HOTCELL_SOCKET", other, 1), 0);
+	ASSERT_EQ(keeper_borrow(&policy, &borrower, &keeper, &err), 0);
+	ASSERT(!keeper);
+	ASSERT_EQ(ahead.seat_fd, -1);
+	check_told(pid, &(struct told){ .connections = 1, .asks = 1, .returns = 1 });
 }
