@@ -316,6 +316,8 @@ static const struct kind kinds[] = {
 	{ "lent",         2, open_lent,     run_lent,     .form = FORM_GATE },
 	{ "lent-gone",    2, open_lent,     run_lent,     .is_until_gone = true },
 	{ "lent-exec",    2, open_lent,     run_lent,     .is_exec = true },
+	{ "held",         2, open_lent,     run_lent,     .is_held = true },
+	{ "held-exec",    2, open_lent,     run_lent,     .is_held = true,    .is_exec = true },
 	{ "http",         2, open_lent,     run_http,     .form = FORM_GATE },
 
 	{ "exec",         3, session_open,  session_run_exec, .form = FORM_GUEST },
@@ -323,8 +325,6 @@ static const struct kind kinds[] = {
 	{ "rollback",     3, session_open,  session_run_rollback, .form = FORM_GUEST },
 	{ "branch",       3, session_open,  session_run_branch, .form = FORM_GUEST },
 	{ "generation",   3, session_open,  session_run_generation, .form = FORM_GUEST },
-	{ "held",         2, open_lent,     run_lent,     .is_held = true },
-	{ "held-exec",    2, open_lent,     run_lent,     .is_held = true,    .is_exec = true },
 	/* clang-format on */
 };
 

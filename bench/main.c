@@ -6,7 +6,8 @@
  *   hotcell-bench rounds COUNT PLAN       each contender once in each round; prints their samples
  *   hotcell-bench load MILLISECONDS PLAN  says "ready", waits for the end of its input, then runs
  *                                         the first contender over and over (0: once); prints how
- *                                         long that took before the samples
+ *                                         long that took before the samples. Half as long before
+ *                                         that nothing counts: what stood ready is used up
  *   hotcell-bench park COUNT SECONDS PLAN has cells of the first contender stand ready, prints how
  *                                         many do and how long that took
  *
@@ -23,8 +24,9 @@
  *   lent LANGUAGE CODE            a cell borrowed from the daemon, until the result is here
  *   lent-gone LANGUAGE CODE       the same, until the cell is cleared away
  *   lent-exec ROOTFS PROGRAM ARG… a program in a cell borrowed from the daemon
- *   http LANGUAGE CODE            the same over HTTP, on a connection that is kept
-
+ *   held LANGUAGE CODE            in a cell that was lent before it was needed; held-exec likewise
+ *   http LANGUAGE CODE            lent to a worker of the daemon, on a connection that is kept
+ *
  *   exec LANGUAGE FIRST CODE      a turn with CODE in a session that began with FIRST
  *   checkpoint LANGUAGE FIRST CODE  a point, after a turn with CODE
  *   rollback LANGUAGE FIRST CODE  back to where the session began, and the next turn
@@ -146,9 +148,13 @@ static void run_load(struct bench *bench, long milliseconds)
 {
 	struct contender *contender = &bench->contenders[0];
 	await_start();
+	int64_t counts_us = clock_us() + milliseconds * 1000 / 2;
+	struct sample sample = { 0 };
+	while (clock_us() < counts_us)
+		if (!contender_run(bench, contender, &sample))
+			return;
 	int64_t began = clock_us();
 	int64_t deadline_us = began + milliseconds * 1000;
-	struct sample sample = { 0 };
 	do {
 		if (!contender_run(bench, contender, &sample))
 			return;
