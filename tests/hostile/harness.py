@@ -228,6 +228,7 @@ class Bench:
         for path in (self.tmp, self.home):
             path.mkdir(mode=0o700, exist_ok=True)
         self.leftovers = Leftovers(mode, watched=(self.tmp, self.home))
+        self.has_canary = False  # a run beside the case's own, in a cell of the same pool
         self.lender = Lender(self) if is_warm else None
 
     def way(self):
@@ -268,10 +269,10 @@ class Bench:
         return started
 
     def stand_ready(self, what, options=(), count=1, env=None):
-        """Cells for so many of these runs at once."""
+        """Cells for so many of these runs at once, and for a canary that may not have come yet."""
         if self.lender:
             argv = [self.hotcell, *self.arguments(what, options)]
-            self.lender.stand_ready(argv, self.environment(env), count)
+            self.lender.stand_ready(argv, self.environment(env), count + self.has_canary)
 
     def left(self, seconds=3.0):
         """Waits until everything that runs is gone; returns what stays."""
@@ -306,9 +307,11 @@ class Bench:
         before = self.leftovers.look()
         lent_before = self.lender.lent_so_far() if self.lender else None
         canary = self.start(honest("canary")) if case.canary else None
+        self.has_canary = canary is not None
         try:
             problems = self.try_run(case, want)
         finally:
+            self.has_canary = False
             canary_run = canary.finish() if canary else None
         if isinstance(problems, Skip):
             return problems
