@@ -106,6 +106,7 @@ struct plan {
 	uint64_t wanted;    /* bit per step */
 	enum step_id fault; /* made to fail, for the fail-closed test */
 	bool is_resident;   /* more cells will follow: have the next network ready */
+	bool may_copy;      /* what is small, into the template: who asks hears of changes */
 	bool is_probe;      /* walk every step, then leave instead of executing */
 	bool is_restricted; /* only the template's programs can be executed */
 
@@ -177,7 +178,7 @@ struct template_page {
 	char loader[LIMIT_PROGRAM_PATH];
 };
 
-enum { PLAN_MAGIC = 0x68634c05 };
+enum { PLAN_MAGIC = 0x68634c06 };
 
 /* Where a cell's programs begin. */
 #define HOME_DIR "/home/user"
@@ -440,6 +441,11 @@ int jail_await(const struct raising *raising, enum step_id id, struct err *err);
 /* Whether the init of such a cell is in none of its groups. All it does for what runs in the cell
  * is to bury orphans, which takes a fraction of what it takes to make one. */
 bool jail_has_init_outside(enum cgroup_kind cgroup, bool has_guest);
+
+/* Of a root file system, what is copied into a template that may copy; the last is NULL. What has
+ * more entries is mounted all the same. */
+enum { JAIL_COPIED_MAX = 2048 };
+extern const char *const jail_copied_paths[];
 
 /* A plan from outside the zygote: every count, string and enum in range? */
 int jail_check_plan(const struct plan *plan, struct err *err);

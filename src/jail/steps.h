@@ -2,6 +2,8 @@
 /* The functions behind jail_steps, by the file that holds them. */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "jail/jail.h"
 
 /* template.c */
@@ -22,6 +24,19 @@ int clone_tree(
 
 /* template.c: makes a file that is not there yet. 0 or -errno. */
 int make_text_file(const char *path, const char *text);
+
+/* What may still be copied into a template. */
+struct copy_allowance {
+	int entries;
+	int64_t bytes;
+};
+
+/* copy.c: whether a file or directory is so small that it is copied, not mounted; takes it off the
+ * allowance then. What not everybody may read is not. */
+bool copy_is_small(int fd, const struct stat *st, struct copy_allowance *allowance);
+
+/* copy.c: at a path that is not there yet. */
+int copy_to(int fd, const char *path, const struct stat *st, struct err *err);
 
 /* cell.c */
 int raise_cgroup(struct raising *raising, struct err *err);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -24,9 +23,8 @@
 #include "base/io.h"
 #include "base/own.h"
 
-/* What a cell sees of its root file system. Links are copied as links, small files by who stays,
- * the rest is bound read-only; what is not there is passed over. Nothing secret may ever be listed
- * here. */
+/* What a cell sees of its root file system, these and those below. Links are copied as links, the
+ * rest is bound read-only; what is not there is passed over. Nothing secret may ever be listed. */
 static const char *const shown_paths[] = {
 	"usr",
 	"bin",
@@ -35,6 +33,10 @@ static const char *const shown_paths[] = {
 	"lib32",
 	"lib64",
 	"libx32",
+};
+
+/* The same, and what is small of it may be copied. */
+const char *const jail_copied_paths[] = {
 	"etc/alternatives",
 	"etc/fonts",
 	"etc/java-17-openjdk",
@@ -58,6 +60,7 @@ static const char *const shown_paths[] = {
 	"etc/ssl/certs",
 	"etc/ssl/openssl.cnf",
 	"etc/timezone",
+	NULL,
 };
 
 static const char *const skeleton_dirs[] = {
@@ -112,17 +115,22 @@ struct tree {
 	char link[256]; /* not empty: a symbolic link, no mount */
 	int fd;
 	bool is_dir;
-	bool is_copy;       /* the file behind `fd` is copied, no mount either */
+	bool is_copy;       /* what is behind `fd` is copied, no mount either */
 	struct stat status; /* of a copy */
 };
 
-enum { COPY_MAX = 128 << 10 };
+/* Well below what the skeleton holds. */
+enum { COPY_BYTES_MAX = 4 << 20 };
 
-enum { TREES_MAX = COUNT_OF(shown_paths) + COUNT_OF(skeleton_devices) + LIMIT_MOUNTS + 2 };
+enum {
+	SHOWN_MAX = COUNT_OF(shown_paths) + COUNT_OF(jail_copied_paths),
+	TREES_MAX = SHOWN_MAX + COUNT_OF(skeleton_devices) + LIMIT_MOUNTS + 2,
+};
 
 struct jail_trees {
 	struct tree items[TREES_MAX];
 	size_t count;
+	struct copy_allowance copies; /* what is left of it */
 };
 
 int clone_tree(
@@ -151,27 +159,25 @@ static struct tree *add_tree(struct raising *raising, const char *to)
 	return tree;
 }
 
-/* Each mount is one more that every cell copies and lets go of again, 2 µs both. What is mounted of
- * a single file is the file of this moment, and so is a copy; what nobody but its owner may read is
- * to stay so. */
-static bool is_copied(const struct raising *raising, const struct stat *st)
-{
-	return raising->page->plan.is_resident && S_ISREG(st->st_mode) && st->st_size <= COPY_MAX &&
-	       (st->st_mode & S_IROTH);
-}
-
-static int collect_copy(struct tree *tree, int path_fd, struct err *err)
+/* Returns whether it is to be copied. */
+static bool collect_copy(struct raising *raising, struct tree *tree, int path_fd)
 {
 	char path[64];
+	struct stat st;
+	if (!raising->page->plan.may_copy)
+		return false;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	auto_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !copy_is_small(fd, &st, &raising->trees->copies))
+		return false;
 	tree->is_copy = true;
-	tree->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (tree->fd < 0 || fstat(tree->fd, &tree->status) < 0)
-		return err_sys(err, errno, "open '/%s' to copy it", tree->to);
-	return 0;
+	tree->status = st;
+	tree->fd = take_fd(&fd);
+	return true;
 }
 
-static int collect_shown(struct raising *raising, int root_fd, const char *path, struct err *err)
+static int collect_shown(
+	struct raising *raising, int root_fd, const char *path, bool can_copy, struct err *err)
 {
 	auto_fd int fd = io_open_in_root(root_fd, path, O_PATH | O_NOFOLLOW);
 	struct stat st;
@@ -190,8 +196,8 @@ static int collect_shown(struct raising *raising, int root_fd, const char *path,
 		raising->trees->count--;
 		return 0;
 	}
-	if (is_copied(raising, &st))
-		return collect_copy(tree, fd, err);
+	if (can_copy && collect_copy(raising, tree, fd))
+		return 0;
 	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
 }
@@ -207,6 +213,8 @@ static int collect_runtime(struct raising *raising, struct err *err)
 		return err_sys(err, errno, "open the runtime '%s'", path);
 	struct tree *tree = add_tree(raising, &RUNTIME_DIR[1]);
 	tree->is_dir = true;
+	if (collect_copy(raising, tree, fd))
+		return 0;
 	uint64_t attrs = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	return clone_tree(fd, attrs, -1, path, &tree->fd, err);
 }
@@ -254,7 +262,7 @@ static int make_skeleton(struct err *err)
 	auto_fd int fs_fd = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs_fd < 0)
 		return err_sys(err, errno, "open tmpfs");
-	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "size", "2m", 0) < 0 ||
+	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, "size", "6m", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_SET_STRING, "nr_inodes", "4096", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 		fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
@@ -309,18 +317,6 @@ static int make_parents(const char *path, struct err *err)
 	return 0;
 }
 
-static int copy_file(const struct tree *tree, struct err *err)
-{
-	const struct timespec times[] = { tree->status.st_atim, tree->status.st_mtim };
-	auto_fd int fd = open(tree->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	ssize_t len = fd < 0 ? -1 : 1;
-	while (len > 0)
-		len = sendfile(fd, tree->fd, NULL, COPY_MAX);
-	if (len < 0 || fchmod(fd, tree->status.st_mode & 0777) < 0 || futimens(fd, times) < 0)
-		return err_sys(err, errno, "copy '/%s'", tree->to);
-	return 0;
-}
-
 static int attach_tree(const struct tree *tree, struct err *err)
 {
 	TRY(make_parents(tree->to, err));
@@ -330,7 +326,7 @@ static int attach_tree(const struct tree *tree, struct err *err)
 		return 0;
 	}
 	if (tree->is_copy)
-		return copy_file(tree, err);
+		return copy_to(tree->fd, tree->to, &tree->status, err);
 	if (tree->is_dir) {
 		if (mkdir(tree->to, 0755) < 0 && errno != EEXIST)
 			return err_sys(err, errno, "create '/%s'", tree->to);
@@ -439,11 +435,14 @@ int raise_rootfs(struct raising *raising, struct err *err)
 	/* not cleared: most of it is never touched, and every page would be copied with us */
 	raising->trees = xrealloc(NULL, 1, sizeof(*raising->trees));
 	raising->trees->count = 0;
+	raising->trees->copies = (struct copy_allowance){ JAIL_COPIED_MAX, COPY_BYTES_MAX };
 	auto_fd int root_fd = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return err_sys(err, errno, "open the root file system '%s'", rootfs);
 	for (size_t i = 0; i < COUNT_OF(shown_paths); i++)
-		TRY(collect_shown(raising, root_fd, shown_paths[i], err));
+		TRY(collect_shown(raising, root_fd, shown_paths[i], false, err));
+	for (const char *const *path = jail_copied_paths; *path; path++)
+		TRY(collect_shown(raising, root_fd, *path, true, err));
 	TRY(collect_runtime(raising, err));
 	size_t shown_count = raising->trees->count;
 	TRY(collect_proc(raising, err));

@@ -7,6 +7,7 @@
 #include "keeper/berth.h"
 #include "keeper/capture.h"
 #include "keeper/cgroup.h"
+#include "keeper/changes.h"
 #include "keeper/elsewhere.h"
 #include "keeper/foresight.h"
 #include "keeper/host.h"
@@ -27,10 +28,11 @@ struct keeper {
 	bool is_probe;
 	bool has_swept;
 	struct zygote zygote;
-	struct host host;             /* the interpreter of guests */
-	struct host next_host;        /* the one that will replace it */
-	int network_fd;               /* owned; for the only cell of one that keeps no zygote */
-	struct networks networks;     /* that may be used again */
+	struct host host;         /* the interpreter of guests */
+	struct host next_host;    /* the one that will replace it */
+	int network_fd;           /* owned; for the only cell of one that keeps no zygote */
+	int changes_fd;           /* owned; of what its template has copies of; -1: of nothing */
+	struct networks networks; /* that may be used again */
 	struct beginnings beginnings; /* of the next cells */
 	bool is_apart;                /* zygote and interpreter have a processor each */
 	struct cgroup_site site;

@@ -127,6 +127,7 @@ static int fill_template(const struct keeper *keeper, const struct spec *spec, c
 	plan->host_uid = geteuid();
 	plan->host_gid = getegid();
 	plan->is_resident = keeper->is_resident;
+	plan->may_copy = keeper->changes_fd >= 0;
 	plan->net = (enum net_mode)spec->net;
 	plan->disk = spec->disk;
 	plan->inodes = spec->inodes;
@@ -243,7 +244,7 @@ static struct keeper *new_keeper(enum jail_mode mode)
 {
 	struct keeper *keeper = xcalloc(1, sizeof(*keeper));
 	keeper->mode = mode;
-	keeper->slot.fd = keeper->network_fd = -1;
+	keeper->slot.fd = keeper->network_fd = keeper->changes_fd = -1;
 	keeper->loan_fd = -1;
 	keeper->zygote = (struct zygote){ .sock = -1, .pid = -1, .pidfd = -1 };
 	keeper->spare_kit = KIT_NONE;
@@ -268,6 +269,9 @@ static int open_keeper(const struct spec *spec, const char *runtime, enum keeper
 	keeper->is_resident = life == KEEPER_RESIDENT || life == KEEPER_LENDER;
 	keeper->is_lender = life == KEEPER_LENDER;
 	keeper->is_probe = life == KEEPER_PROBE;
+	if (keeper->is_lender) /* before anything is copied */
+		keeper->changes_fd = changes_watch(
+			strcmp(spec->rootfs, "host") == 0 ? "" : spec->rootfs, runtime);
 	if (begin(keeper, spec, runtime, life, passed_over, err) < 0) {
 		keeper_close(keeper);
 		return -1;
@@ -319,6 +323,7 @@ void keeper_close(struct keeper *keeper)
 	 * last trace of its cells is gone */
 	own_close(&keeper->zygote.sock);
 	own_close(&keeper->network_fd);
+	own_close(&keeper->changes_fd);
 	networks_allow(&keeper->networks, false);
 	beginnings_done(keeper);
 	cell_free(keeper->parked);

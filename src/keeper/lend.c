@@ -108,6 +108,30 @@ static bool make_room(struct lender *lender)
 	return oldest;
 }
 
+static int open_pool(struct lender *lender, const char *text, size_t len, struct pool **ret_pool,
+	struct err *err)
+{
+	struct pool *pool = NULL;
+	TRY(pool_open(text, len, (size_t)lender->options.most_parked, &pool, err));
+	pool_reuse_networks(pool, lender->has_one_owner);
+	pool->next = lender->pools;
+	lender->pools = pool;
+	lender->pool_count++;
+	*ret_pool = pool;
+	return 0;
+}
+
+/* Its cells have copies of what is no more. Those that are out stay as they are; where no pool can
+ * take its place, whoever asks next hears why. */
+static void renew_pool(struct lender *lender, struct pool *old)
+{
+	struct err err = { 0 };
+	struct pool *pool = NULL;
+	if (open_pool(lender, old->text, old->len, &pool, &err) < 0)
+		log_say(LEVEL_WARNING, "renew the cells that stand ready: %s", err.text);
+	pool_replace(old, pool);
+}
+
 /* NULL: there is none, and none could be made. */
 static struct pool *find_pool(struct lender *lender, const char *text, size_t len, struct err *err)
 {
@@ -123,13 +147,9 @@ static struct pool *find_pool(struct lender *lender, const char *text, size_t le
 			POOLS_MAX);
 		return NULL;
 	}
-	if (pool_open(text, len, (size_t)lender->options.most_parked, &pool, err) < 0)
+	if (open_pool(lender, text, len, &pool, err) < 0)
 		return NULL;
 	pool_set_floor(pool, floor);
-	pool_reuse_networks(pool, lender->has_one_owner);
-	pool->next = lender->pools;
-	lender->pools = pool;
-	lender->pool_count++;
 	return pool;
 }
 
@@ -531,6 +551,8 @@ static void look(struct lender *lender)
 		next = pool->next;
 		if (pool_look(pool, now_us))
 			drop_pool(lender, pool);
+		else if (pool_is_outdated(pool))
+			renew_pool(lender, pool);
 	}
 	if (lender->alone_since_us != 0 && lender->loan_count == 0 &&
 		sessions_count(lender->sessions) == 0 &&

@@ -21,7 +21,7 @@
 enum {
 	NETWORK_USES = 1000,
 	NETWORKS_MAX = 96,      /* that are watched, in use or not */
-	NETWORKS_IDLE = 32,     /* of these, in no use */
+	NETWORKS_IDLE = 48,     /* of these, in no use */
 	NETWORKS_QUIET = 4,     /* the same when nothing is asked for */
 	NETWORKS_CHANGED = 16,  /* in a row: then it is not worth the trouble */
 	NETWORK_FILES = 128,    /* with more, networks are not watched */

@@ -104,7 +104,30 @@ void pool_set_most(struct pool *pool, size_t most)
 bool pool_is_lost(const struct pool *pool)
 {
 	struct pollfd end = { .fd = pool->keeper->zygote.sock }; /* nothing else is waited for */
-	return poll(&end, 1, 0) > 0;
+	return pool->is_over || poll(&end, 1, 0) > 0;
+}
+
+/* Who installs something changes many files one after the other. */
+bool pool_is_outdated(struct pool *pool)
+{
+	bool came = changes_came(pool->keeper->changes_fd);
+	pool->is_outdated |= came;
+	return pool->is_outdated && !came && !pool->is_over;
+}
+
+void pool_replace(struct pool *pool, struct pool *newer)
+{
+	if (newer) {
+		pool_set_floor(newer, pool->floor);
+		newer->wanted = pool->wanted;
+		newer->peak = pool->peak;
+		newer->peak_us = pool->peak_us;
+		newer->asked_us = pool->asked_us;
+	}
+	pool->is_over = true;
+	pool->wanted = pool->floor = 0;
+	while (pool->parked_count > 0)
+		pool_give_up_one(pool);
 }
 
 static bool is_alive(const struct cell *cell)

@@ -29,6 +29,8 @@ struct pool {
 	uint64_t missed;   /* of these, raised only when they were asked for */
 	int64_t asked_us;  /* when somebody last did */
 	int64_t broken_us; /* when a cell for it could last not be raised; 0: never */
+	bool is_outdated;  /* what its template copied has changed since */
+	bool is_over;      /* and another one has taken its place */
 };
 
 /* Has a zygote raise the template; nobody waits for it. */
@@ -72,8 +74,15 @@ void pool_reuse_networks(struct pool *pool, bool is_allowed);
 /* So many should stand ready whatever the demand, as far as there may be. */
 void pool_set_floor(struct pool *pool, size_t floor);
 
-/* Whether its zygote died, and all its cells with it: nothing more will come of it. */
+/* Whether its zygote died, and all its cells with it, or another pool has taken its place: nothing
+ * more will come of it. */
 bool pool_is_lost(const struct pool *pool);
+
+/* Once in a while: whether what its template has copies of has changed, and changes no more. */
+bool pool_is_outdated(struct pool *pool);
+
+/* Has a newer one, or none, take its place, with all it knows of demand. */
+void pool_replace(struct pool *pool, struct pool *newer);
 
 /* Once in a while: has demand changed? True: nobody needs this pool any more. */
 bool pool_look(struct pool *pool, int64_t now_us);

@@ -52,8 +52,8 @@ static void lay_patches(struct template_page *template, const uint8_t *data, siz
 	}
 	/* a bool that is neither true nor false is not what this looks for */
 	struct plan *plan = &template->base.plan;
-	bool *const flags[] = { &plan->is_resident, &plan->is_probe, &plan->has_full_proc,
-		&plan->is_restricted };
+	bool *const flags[] = { &plan->is_resident, &plan->may_copy, &plan->is_probe,
+		&plan->has_full_proc, &plan->is_restricted };
 	for (size_t i = 0; i < COUNT_OF(flags); i++) {
 		unsigned char byte;
 		memcpy(&byte, flags[i], 1);
