@@ -272,9 +272,12 @@ static void warm_up(struct bench *bench, struct contender *contender)
 	const struct timespec pause = { .tv_nsec = WARM_UP_PAUSE_NS };
 	int64_t deadline_us = clock_us() + WARM_UP_MS * 1000;
 	struct sample sample = { 0 };
-	while (contender_run(bench, contender, &sample) && !is_warm(contender, &sample) &&
-		clock_us() < deadline_us)
+	/* the cell that was just taken is replaced within the pause */
+	do {
+		if (!contender_run(bench, contender, &sample))
+			return;
 		(void)nanosleep(&pause, NULL);
+	} while (!is_warm(contender, &sample) && clock_us() < deadline_us);
 }
 
 int contender_policy(struct contender *contender, char **ret_text, struct err *err)
