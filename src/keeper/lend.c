@@ -29,6 +29,7 @@
 
 enum {
 	LOOK_EVERY_US = 1000000,
+	ROW = 7,            /* shorter ones serve 2 % fewer cells, longer ones no more */
 	AHEAD_US = 5000000, /* a cell that was asked for ahead is had back then */
 	PAUSE_US = 3000,
 	POOLS_MAX = 32,
@@ -153,6 +154,47 @@ static struct pool *find_pool(struct lender *lender, const char *text, size_t le
 	return pool;
 }
 
+/* Of those that could spare a cell, the one that was asked the longest time ago; NULL: all were
+ * asked after that moment. */
+static struct pool *find_donor(const struct lender *lender, int64_t before_us)
+{
+	struct pool *found = NULL;
+	for (struct pool *pool = lender->pools; pool; pool = pool->next)
+		if (pool->parked_count > 0 && pool->asked_us < before_us &&
+			(!found || pool->asked_us < found->asked_us))
+			found = pool;
+	return found;
+}
+
+/* A run that has just begun is not to share its processors with what can wait. */
+static bool has_just_lent(const struct lender *lender)
+{
+	return clock_us() - lender->granted_us < PAUSE_US;
+}
+
+/* Raises one more cell, which another pool may have to spare. False: there is no room for it. */
+static bool fill(struct lender *lender, struct pool *pool)
+{
+	if (lender_parked(lender) >= (size_t)lender->options.most_parked) {
+		struct pool *donor = find_donor(lender, pool->asked_us);
+		if (!donor)
+			return false;
+		pool_give_up_one(donor);
+	}
+	pool_fill(pool);
+	return true;
+}
+
+/* Where cells are taken without a pause they are raised in rows, when somebody has found none. Who
+ * does the same thing several times has all that it takes in reach, so nobody is served in between:
+ * that is some milliseconds. */
+static void fill_row(struct lender *lender, struct pool *pool)
+{
+	for (int i = 0; i < ROW && pool_fills_in_rows(pool) && !lender->is_low_on_memory; i++)
+		if (!pool_is_short(pool) || !fill(lender, pool))
+			return;
+}
+
 static struct source *add_loan(struct lender *lender, enum source_kind kind, int fd)
 {
 	lender->loan_count++;
@@ -248,6 +290,7 @@ static int grant(
 	 * without a pause, a time in which nobody waits that could be used */
 	if (is_ahead && (pool->parked_count == 0 || pool_is_busy(pool) || lender->is_low_on_memory))
 		return err_set(err, ERR_LIMIT, "no cell stands ready");
+	bool is_in_need = pool->parked_count == 0 && has_just_lent(lender);
 	TRY(pool_take(pool, &cell, &is_warm, err));
 	lender->seat_count--;
 	lender->granted_us = clock_us();
@@ -263,6 +306,8 @@ static int grant(
 	if (terms_send(loan->fd, cell, is_warm) < 0)
 		end_loan(lender, loan); /* it did not wait for the answer */
 	pool_hurry(pool);
+	if (is_in_need)
+		fill_row(lender, pool);
 	return 0;
 }
 
@@ -336,18 +381,6 @@ static void set_floor(struct lender *lender, const struct loan_message *message)
 		pool_set_floor(pool, message->number);
 	else
 		log_say(LEVEL_WARNING, "%s", err.text);
-}
-
-/* Of those that could spare a cell, the one that was asked the longest time ago; NULL: all were
- * asked after that moment. */
-static struct pool *find_donor(const struct lender *lender, int64_t before_us)
-{
-	struct pool *found = NULL;
-	for (struct pool *pool = lender->pools; pool; pool = pool->next)
-		if (pool->parked_count > 0 && pool->asked_us < before_us &&
-			(!found || pool->asked_us < found->asked_us))
-			found = pool;
-	return found;
 }
 
 static void set_parked(struct lender *lender, size_t most)
@@ -570,16 +603,11 @@ static struct pool *find_short(const struct lender *lender)
 	return found;
 }
 
-/* A run that has just begun is not to share its processors with what can wait. */
-static bool has_just_lent(const struct lender *lender)
-{
-	return clock_us() - lender->granted_us < PAUSE_US;
-}
-
-/* As the next one's cell can, as long as there are others. */
+/* As the next one's cell can, as long as there are others: fill_row() comes to it. */
 static bool may_wait(const struct lender *lender, const struct pool *pool)
 {
-	return pool->parked_count > pool->wanted / 2 && has_just_lent(lender);
+	size_t enough = pool_fills_in_rows(pool) ? 0 : pool->wanted / 2;
+	return pool->parked_count > enough && has_just_lent(lender);
 }
 
 /* How long the loop may sleep when there is nothing to do but to wait for cells. */
@@ -591,20 +619,11 @@ static int rest_ms(const struct lender *lender)
 	return LOOK_EVERY_US / 1000;
 }
 
-/* Raises one more, when it is time to. False: it is not. */
+/* Raises one more when it is time to. False: it is not. */
 static bool fill_one(struct lender *lender)
 {
 	struct pool *needy = lender->is_low_on_memory ? NULL : find_short(lender);
-	if (!needy || may_wait(lender, needy))
-		return false;
-	if (lender_parked(lender) >= (size_t)lender->options.most_parked) {
-		struct pool *donor = find_donor(lender, needy->asked_us);
-		if (!donor)
-			return false;
-		pool_give_up_one(donor);
-	}
-	pool_fill(needy);
-	return true;
+	return needy && !may_wait(lender, needy) && fill(lender, needy);
 }
 
 /* Whether nobody runs in a cell of it, and the next will find none. */

@@ -214,6 +214,12 @@ bool pool_is_busy(const struct pool *pool)
 	return pool->lent >= BUSY && pool->lent > pool->parked_count;
 }
 
+/* A runner that is started takes a processor for longer than a row of others. */
+bool pool_fills_in_rows(const struct pool *pool)
+{
+	return pool_is_busy(pool) && pool->policy.form != FORM_STARTED;
+}
+
 void pool_hurry(struct pool *pool)
 {
 	size_t more = pool->keeper->beginnings.more;

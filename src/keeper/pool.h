@@ -46,6 +46,9 @@ int pool_take(struct pool *pool, struct cell **ret_cell, bool *ret_is_warm, stru
 /* Whether many cells are out, more than stand ready. */
 bool pool_is_busy(const struct pool *pool);
 
+/* Whether the next ones are to be raised in a row. */
+bool pool_fills_in_rows(const struct pool *pool);
+
 /* Where cells are taken faster than the zygote brings their inits: asks for the next ones at once,
  * and has those who make them work apart. */
 void pool_hurry(struct pool *pool);

@@ -12,7 +12,7 @@
 #include "keeper/lend.h"
 #include "keeper/terms.h"
 
-enum { WAIT_MS = 20000 };
+enum { WAIT_MS = 20000, MOST_PARKED = 4 };
 
 static char dir[] = "/tmp/hotcell-test-XXXXXX";
 static char path[64];
@@ -42,7 +42,7 @@ static void need_cells(void)
 static void set_up(void)
 {
 	const struct lend_options options = {
-		.socket = path, .most_parked = 4, .linger_seconds = 60
+		.socket = path, .most_parked = MOST_PARKED, .linger_seconds = 60
 	};
 	policy_init(&policy);
 	need_cells();
@@ -68,29 +68,41 @@ static void receive(int fd, struct loan_message *message)
 	ASSERT_EQ(loan_receive(fd, message), 1);
 }
 
-/* Asks for a cell as the daemon does for a client; the answer, and the client's end. */
-static int ask(const char *text, struct loan_message *answer)
+/* Asks for a cell as the daemon does for a client; the client's end. */
+static int send_ask(const char *text)
 {
 	int ends[2];
 	ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	ASSERT_EQ(loan_send(daemon_fd, LOAN_ASK, 0, text, strlen(text), &ends[0], 1), 0);
 	(void)close(ends[0]);
-	receive(ends[1], answer);
 	return ends[1];
+}
+
+/* The same, and the answer. */
+static int ask(const char *text, struct loan_message *answer)
+{
+	int fd = send_ask(text);
+	receive(fd, answer);
+	return fd;
+}
+
+static struct keeper *take_granted(int fd, struct loan_message *answer)
+{
+	struct keeper *keeper = NULL;
+	if (answer->kind != LOAN_GRANTED)
+		FAIL("not granted: %s", answer->text);
+	ASSERT_OK(terms_take(answer, &policy, &keeper, &err));
+	loan_message_done(answer);
+	keeper->loan_fd = fd;
+	return keeper;
 }
 
 static struct keeper *borrow(void)
 {
 	struct loan_message answer;
-	struct keeper *keeper = NULL;
 	auto_free char *text = policy_to_json(&policy);
 	int fd = ask(text, &answer);
-	if (answer.kind != LOAN_GRANTED)
-		FAIL("not granted: %s", answer.text);
-	ASSERT_OK(terms_take(&answer, &policy, &keeper, &err));
-	loan_message_done(&answer);
-	keeper->loan_fd = fd;
-	return keeper;
+	return take_granted(fd, &answer);
 }
 
 static void check_run(struct keeper *keeper)
@@ -248,6 +260,28 @@ TEST(a_lender_whose_zygote_died_has_another)
 	check_run(other);
 	keeper_close(keeper);
 	keeper_close(other);
+	await("lent", 0);
+	end();
+}
+
+TEST(where_cells_are_taken_without_a_pause_they_are_raised_in_rows)
+{
+	enum { CLIENTS = 16 };
+	struct loan_message answer;
+	int fds[CLIENTS];
+	set_up();
+	auto_free char *text = policy_to_json(&policy);
+	/* they are served one right after the other: there is no time in which one could be raised
+	 * ahead for somebody who is not there yet */
+	for (size_t i = 0; i < CLIENTS; i++)
+		fds[i] = send_ask(text);
+	ASSERT(tell("missed") <= CLIENTS - MOST_PARKED);
+	for (size_t i = 0; i < CLIENTS; i++) {
+		receive(fds[i], &answer);
+		struct keeper *keeper = take_granted(fds[i], &answer);
+		check_run(keeper);
+		keeper_close(keeper);
+	}
 	await("lent", 0);
 	end();
 }
