@@ -42,3 +42,20 @@ void cpus_place(pid_t process, uint64_t bits)
 			CPU_SET(cpu, &set);
 	cpus_give_back(process, &set);
 }
+
+static void change_policy(pid_t process, int from, int to)
+{
+	const struct sched_param none = { 0 };
+	if (sched_getscheduler(process) == from)
+		(void)sched_setscheduler(process, to, &none);
+}
+
+void cpus_make_patient(pid_t process)
+{
+	change_policy(process, SCHED_OTHER, SCHED_BATCH);
+}
+
+void cpus_make_impatient(pid_t process)
+{
+	change_policy(process, SCHED_BATCH, SCHED_OTHER);
+}

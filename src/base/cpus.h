@@ -27,3 +27,8 @@ void cpus_leave(int cpu);
 /* Keeps a process, 0 for the caller, to the processors of these bits; 0 changes nothing. Where it
  * may not be done, all is as before. */
 void cpus_place(pid_t process, uint64_t bits);
+
+/* A patient process waits until whoever is at work has had its turn, as do those it makes. Only who
+ * has no other policy becomes one. */
+void cpus_make_patient(pid_t process);
+void cpus_make_impatient(pid_t process);

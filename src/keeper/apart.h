@@ -6,8 +6,10 @@
  * apart, each kind has a processor of its own as long as the demand lasts. With more processors
  * that would keep them from those that are idle: nothing is done there.
  *
- * Guests and inits inherit where they may run; a cell's program gets everything back before it runs
- * (payload_take_job()).
+ * Both are patient meanwhile: what they make for later does not interrupt what runs now.
+ *
+ * Guests and inits inherit where and how they run; a cell's program gets everything back before it
+ * runs (payload_take_job()).
  */
 #pragma once
 

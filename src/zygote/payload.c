@@ -174,7 +174,10 @@ static int place(struct raising *raising, const struct delivery *delivery)
 			return -errno;
 	if (delivery->has_channel && dup2(raising->fds[CELL_FD_GATE], GATE_FD_CHANNEL) < 0)
 		return -errno;
-	cpus_place(0, raising->processors); /* who made us may be kept to one: keeper/apart.h */
+	if (raising->processors) { /* who made us may be set apart: keeper/apart.h */
+		cpus_make_impatient(0);
+		cpus_place(0, raising->processors);
+	}
 	/* everything else goes when the program starts; the gate must last until then */
 	if (close_range((unsigned)delivery_count(delivery), ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;

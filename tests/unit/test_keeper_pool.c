@@ -698,6 +698,9 @@ TEST(interpreter_and_zygote_work_apart_while_many_cells_are_wanted)
 	ASSERT_EQ(count_processors(keeper->host.zygote.pid), 1);
 	ASSERT(!do_share_a_processor(keeper->zygote.pid, keeper->host.zygote.pid));
 	ASSERT(do_share_a_processor(0, keeper->zygote.pid));
+	ASSERT_EQ(sched_getscheduler(keeper->zygote.pid), SCHED_BATCH);
+	ASSERT_EQ(sched_getscheduler(keeper->host.zygote.pid), SCHED_BATCH);
+	ASSERT_EQ(sched_getscheduler(0), SCHED_OTHER);
 	pool->taken = 1000;
 	ASSERT(!pool_look(pool, clock_us()));
 	ASSERT(keeper->is_apart);
@@ -706,38 +709,57 @@ TEST(interpreter_and_zygote_work_apart_while_many_cells_are_wanted)
 	ASSERT_EQ(count_processors(keeper->zygote.pid), 2);
 	ASSERT_EQ(count_processors(keeper->host.zygote.pid), 2);
 	ASSERT_EQ(count_processors(0), 2);
+	ASSERT_EQ(sched_getscheduler(keeper->zygote.pid), SCHED_OTHER);
+	ASSERT_EQ(sched_getscheduler(keeper->host.zygote.pid), SCHED_OTHER);
 	apart_set(keeper, true);
 	tear_down();
 	ASSERT_EQ(count_processors(0), 2);
 }
 
-TEST(a_guest_of_one_set_apart_has_all_processors)
+TEST(nobody_is_set_apart_where_somebody_has_said_how_we_are_scheduled)
 {
-	static const char code[] = "import os; print(len(os.sched_getaffinity(0)))";
+	const struct sched_param none = { 0 };
+	if (count_processors(0) != 2)
+		SKIP("not two processors here");
+	ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+	set_up(MOST);
+	apart_set(pool->keeper, true);
+	ASSERT(!pool->keeper->is_apart);
+	ASSERT_EQ(count_processors(pool->keeper->zygote.pid), 2);
+	struct cell *cell = take(false);
+	check_run(cell, "cut -d' ' -f41 /proc/self/stat", "ok:3\n");
+	bury(cell);
+	tear_down();
+}
+
+TEST(a_guest_of_one_set_apart_has_all_processors_and_is_not_patient)
+{
+	static const char code[] =
+		"import os; print(len(os.sched_getaffinity(0)), os.sched_getscheduler(0))";
 	need_two_processors();
 	set_up_guests();
 	await_host();
 	apart_set(pool->keeper, true);
 	struct cell *on_demand = take(true);
-	check_run(on_demand, code, "ok:2\n");
+	check_run(on_demand, code, "ok:2 0\n");
 	bury(on_demand);
 	fill();
 	tend_until(do_all_stand);
 	ASSERT(pool_warm(pool));
 	struct cell *warm = take(true);
 	ASSERT(warm->is_warm);
-	check_run(warm, code, "ok:2\n");
+	check_run(warm, code, "ok:2 0\n");
 	bury(warm);
 	tear_down();
 }
 
-TEST(a_program_of_a_zygote_set_apart_has_all_processors)
+TEST(a_program_of_a_zygote_set_apart_has_all_processors_and_is_not_patient)
 {
 	need_two_processors();
 	set_up(MOST);
 	apart_set(pool->keeper, true);
 	struct cell *cell = take(false);
-	check_run(cell, "nproc", "ok:2\n");
+	check_run(cell, "nproc; cut -d' ' -f41 /proc/self/stat", "ok:2\n0\n");
 	bury(cell);
 	tear_down();
 }
