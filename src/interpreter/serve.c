@@ -102,7 +102,7 @@ int interpreter_enter(int control_fd, struct err *err)
 		return refuse(&template->base.report, err);
 	for (size_t i = 0; i < fd_count; i++)
 		(void)close(fds[i]);
-	jail_empty_bounding_set();
+	jail_shed();
 	int r = jail_lay_down();
 	if (r == 0)
 		return 0;

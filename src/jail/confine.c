@@ -26,7 +26,7 @@ enum { AWAIT_US = 20 * 1000000 };
 /* Ours, and that of our children, whom the kernel gives a full one only with a user namespace. */
 static bool is_bounding_set_empty;
 
-void jail_empty_bounding_set(void)
+static void empty_bounding_set(void)
 {
 	int has = 0;
 	is_bounding_set_empty = true;
@@ -35,17 +35,23 @@ void jail_empty_bounding_set(void)
 			is_bounding_set_empty = false;
 }
 
+void jail_shed(void)
+{
+	empty_bounding_set();
+	(void)setgroups(0, NULL); /* rootless it is denied for good */
+}
+
 /* The bounding set can only be emptied while capabilities are left, so it goes first. */
 static int become_user(const struct plan *plan, struct err *err)
 {
 	/* as root nobody is in another user namespace than the zygote or the interpreter that
 	 * emptied theirs; there are forty capabilities to ask for */
 	if (plan->mode != MODE_ROOT || !is_bounding_set_empty)
-		jail_empty_bounding_set();
+		empty_bounding_set();
 	if (!is_bounding_set_empty)
 		return err_set(err, ERR_BROKEN, "a capability is still in the bounding set");
 	/* rootless: setgroups is denied for good, and the one id mapped is ours already */
-	if (plan->mode == MODE_ROOT && setgroups(0, NULL) < 0)
+	if (plan->mode == MODE_ROOT && getgroups(0, NULL) != 0 && setgroups(0, NULL) < 0)
 		return err_sys(err, errno, "drop the groups");
 	if (setresgid(plan->gid, plan->gid, plan->gid) < 0)
 		return err_sys(err, errno, "become group %u", plan->gid);
@@ -59,10 +65,23 @@ int raise_uid(struct raising *raising, struct err *err)
 	return become_user(&raising->page->plan, err);
 }
 
+/* Every change of what a process may do is a copy of all of it, which is freed only after a grace
+ * period, so it is looked first. What is neither permitted nor inheritable is not ambient. */
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct own[2];
+	if (syscall(SYS_capget, &head, own) < 0)
+		return true;
+	return (own[0].permitted | own[0].inheritable | own[1].permitted | own[1].inheritable) != 0;
+}
+
 static int drop_capabilities(struct err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
+	if (!has_capabilities())
+		return 0;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return err_sys(err, errno, "clear the ambient capabilities");
 	if (syscall(SYS_capset, &head, none) < 0)

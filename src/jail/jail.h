@@ -428,8 +428,8 @@ int jail_early_network(void);
  * back, and into the network. 0 or -errno. */
 int jail_enter_network(int network_fd);
 
-/* Empties the caller's bounding set, which a cell then inherits empty. */
-void jail_empty_bounding_set(void);
+/* Empties the caller's bounding set and leaves its groups: a cell inherits both empty. */
+void jail_shed(void);
 
 /* In an init, before all else: takes the files that name the cell's user, where they are not the
  * template's. */

@@ -131,6 +131,7 @@ struct cell {
 
 	bool has_message; /* perhaps: frames are to be looked at */
 	bool is_open;     /* the gate: the payload has its job */
+	bool is_dead;     /* was seen to be: see cell_is_dead() */
 	bool is_ahead;    /* raised while nobody waits for it */
 	bool is_warm;     /* such a one that was told that its turn comes soon */
 	bool is_roused;   /* or that its job comes now */
@@ -248,7 +249,7 @@ void cell_strike(struct cell *cell);
 void cell_kill(struct cell *cell);
 
 /* supervise.c: whether that has happened. */
-bool cell_is_dead(const struct cell *cell);
+bool cell_is_dead(struct cell *cell);
 
 /* cell.c: why the cell could not be raised. Returns -1. */
 int cell_failure(const struct cell *cell, struct err *err);

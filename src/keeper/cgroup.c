@@ -185,9 +185,12 @@ int cgroup_entry_fds(
 
 void cgroup_all_in(struct cgroup *group)
 {
+	int highest = -1;
 	for (size_t i = 0; i < COUNT_OF(group->entry_fds); i++)
-		if (group->entry_fds[i] >= 0 && !io_has_room(group->entry_fds[i], 0))
-			own_close(&group->entry_fds[i]);
+		if (group->entry_fds[i] > highest)
+			highest = group->entry_fds[i];
+	for (size_t i = 0; i < COUNT_OF(group->entry_fds) && !io_has_room(highest, 0); i++)
+		own_close(&group->entry_fds[i]);
 }
 
 /* A number alone, or the one after `key` in lines of "key number". */
@@ -321,7 +324,6 @@ static bool open_rest(struct cgroup *group)
 	static const struct { enum cgroup_controller controller; const char *file; int flags; }
 	files[CGROUP_REST_COUNT] = {
 		[REST_PIDS]        = { CGROUP_PIDS, "pids.current", O_RDONLY },
-		[REST_MEMORY]      = { CGROUP_MEMORY, "memory.usage_in_bytes", O_RDONLY },
 		[REST_MEMORY_PEAK] = { CGROUP_MEMORY, "memory.max_usage_in_bytes", O_RDWR },
 		[REST_CPU]         = { CGROUP_CPUACCT, "cpuacct.usage", O_RDWR },
 	};
@@ -355,19 +357,19 @@ static bool is_at_most(int fd, int64_t most)
 	return find_number(text, NULL) <= most;
 }
 
-static bool set_back(int fd, int64_t most)
+static bool set_back(int fd)
 {
-	return pwrite(fd, "0", 1, 0) == 1 && is_at_most(fd, most);
+	return pwrite(fd, "0", 1, 0) == 1;
 }
 
 /* Once something small was charged to a group, one page stays so for the next small thing: a cell
- * has it in any case. */
+ * has it in any case. The peak that is set back is what is charged at that moment. */
 bool cgroup_refresh(struct cgroup *group)
 {
 	const int64_t page = sysconf(_SC_PAGESIZE);
 	const int *fds = group->rest_fds;
-	return is_at_most(fds[REST_PIDS], 0) && is_at_most(fds[REST_MEMORY], page) &&
-	       set_back(fds[REST_MEMORY_PEAK], page) && set_back(fds[REST_CPU], 0);
+	return is_at_most(fds[REST_PIDS], 0) && set_back(fds[REST_MEMORY_PEAK]) &&
+	       is_at_most(fds[REST_MEMORY_PEAK], page) && set_back(fds[REST_CPU]);
 }
 
 /* v2 keeps the peak of each reader apart, but only for as long as that has the file open. */

@@ -47,7 +47,6 @@ enum cgroup_gauge {
 /* The files of a v1 group that tell whether it is empty, and those that are set back. */
 enum cgroup_rest {
 	REST_PIDS = 0,
-	REST_MEMORY,
 	REST_MEMORY_PEAK,
 	REST_CPU,
 	CGROUP_REST_COUNT,

@@ -49,7 +49,8 @@ static int watch(struct lender *lender, struct source *source, uint32_t events)
 /* Others may hold the same file: closing our descriptor would not stop its events. */
 static void unwatch(struct lender *lender, struct source *source)
 {
-	(void)epoll_ctl(lender->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
+	if (source->fd >= 0)
+		(void)epoll_ctl(lender->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 	own_close(&source->fd);
 }
 
@@ -225,9 +226,10 @@ static void end_cell(struct lender *lender, struct source *loan)
 	loan->ahead_us = 0;
 	lender->seat_count++;
 	loan->begun_us = clock_us();
-	cell_strike(death->cell);
-	if (!cell_is_dead(death->cell))
+	if (!cell_is_dead(death->cell)) {
+		cell_strike(death->cell);
 		death->fd = fcntl(death->cell->pidfd, F_DUPFD_CLOEXEC, 3);
+	}
 	if (death->fd < 0 || watch(lender, death, EPOLLIN) < 0)
 		bury(lender, death); /* and wait for its death here */
 }

@@ -503,26 +503,34 @@ void cell_hold_mounts(struct cell *cell)
 
 void cell_strike(struct cell *cell)
 {
-	if (cell->pidfd >= 0)
+	if (cell->pidfd >= 0 && !cell->is_dead)
 		(void)syscall(SYS_pidfd_send_signal, cell->pidfd, SIGKILL, NULL, 0);
 }
 
 /* The kernel says so of an init only when everybody else of its pid namespace is gone, with all
  * they had open. */
-bool cell_is_dead(const struct cell *cell)
+static void await_death(struct cell *cell, int most_ms)
 {
 	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
-	return cell->pidfd >= 0 && poll(&death, 1, 0) > 0;
+	int r = 0;
+	while ((r = poll(&death, 1, most_ms)) < 0 && errno == EINTR)
+		;
+	cell->is_dead = r > 0;
+}
+
+bool cell_is_dead(struct cell *cell)
+{
+	if (cell->pidfd >= 0 && !cell->is_dead)
+		await_death(cell, 0);
+	return cell->is_dead;
 }
 
 void cell_kill(struct cell *cell)
 {
-	struct pollfd death = { .fd = cell->pidfd, .events = POLLIN };
-	if (cell->pidfd < 0)
+	if (cell->pidfd < 0 || cell_is_dead(cell))
 		return;
 	cell_strike(cell);
-	while (poll(&death, 1, DEATH_WAIT_MS) < 0 && errno == EINTR)
-		;
+	await_death(cell, DEATH_WAIT_MS);
 }
 
 /* Waits for a slow reader, unless we are told to stop. */

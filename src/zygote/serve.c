@@ -345,7 +345,7 @@ static void serve(int control_fd, bool is_born, enum source source)
 	/* our supervisor is still busy; without privilege yet, both fail and are done later */
 	zygote.has_spare_network =
 		source == SOURCE_BIRTH || (source == SOURCE_SELF && jail_spare_network() == 0);
-	jail_empty_bounding_set();
+	jail_shed();
 	while (serve_one(&zygote) == 0)
 		;
 }
