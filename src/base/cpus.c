@@ -33,13 +33,18 @@ void cpus_leave(int cpu)
 		(void)sched_setaffinity(0, sizeof(all), &all);
 }
 
+void cpus_of_bits(uint64_t bits, cpu_set_t *set)
+{
+	CPU_ZERO(set);
+	for (int cpu = 0; cpu < 64; cpu++)
+		if (bits & (UINT64_C(1) << cpu))
+			CPU_SET(cpu, set);
+}
+
 void cpus_place(pid_t process, uint64_t bits)
 {
 	cpu_set_t set;
-	CPU_ZERO(&set);
-	for (int cpu = 0; cpu < 64; cpu++)
-		if (bits & (UINT64_C(1) << cpu))
-			CPU_SET(cpu, &set);
+	cpus_of_bits(bits, &set);
 	cpus_give_back(process, &set);
 }
 

@@ -24,6 +24,8 @@ void cpus_give_back(pid_t process, const cpu_set_t *cpus);
 /* If the caller is on this processor, it goes to another one that it may use. */
 void cpus_leave(int cpu);
 
+void cpus_of_bits(uint64_t bits, cpu_set_t *set);
+
 /* Keeps a process, 0 for the caller, to the processors of these bits; 0 changes nothing. Where it
  * may not be done, all is as before. */
 void cpus_place(pid_t process, uint64_t bits);

@@ -322,7 +322,9 @@ void ahead_rouse(const struct ahead *ahead)
 		(void)frame_write(cell->channel_fd, NULL, 0);
 		return;
 	}
+	elsewhere_meet(&cell->elsewhere, cell->page->plan.processors);
 	(void)io_send(cell->gate_fd, &message, sizeof(message), NULL, 0);
+	elsewhere_end(&cell->elsewhere); /* it wakes up where it is now */
 }
 
 /* As keeper_borrow(), over this connection. */

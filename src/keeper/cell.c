@@ -413,6 +413,9 @@ static void hand_over(struct cell *cell)
 		return;
 	cell->handed_count = cell->is_gate_channel ? GATE_FD_COUNT : count;
 	cell_let_go(cell);
+	auto_fd int procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
+	if (procs_fd >= 0)
+		(void)elsewhere_find(&cell->elsewhere, cell->pidfd, procs_fd);
 }
 
 void cell_foresee(struct cell *cell, const struct ahead *ahead)

@@ -17,17 +17,35 @@ static bool is_kept(const struct elsewhere *elsewhere)
 	return CPU_COUNT(&elsewhere->cpus) > 0 && poll(&end, 1, 0) == 0;
 }
 
-void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd)
+bool elsewhere_find(struct elsewhere *elsewhere, int init_pidfd, int procs_fd)
 {
 	pid_t pid = sample_other(init_pidfd, procs_fd);
 	if (pid <= 0)
-		return;
+		return false;
 	elsewhere->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	elsewhere->pid = pid;
 	elsewhere->cpu = sched_getcpu();
 	/* it is the same process when it is still where it was */
 	if (elsewhere->pidfd >= 0 && sample_other(init_pidfd, procs_fd) == pid)
-		cpus_send_away(pid, &elsewhere->cpus);
+		return true;
+	own_close(&elsewhere->pidfd);
+	return false;
+}
+
+void elsewhere_begin(struct elsewhere *elsewhere, int init_pidfd, int procs_fd)
+{
+	if (elsewhere_find(elsewhere, init_pidfd, procs_fd))
+		cpus_send_away(elsewhere->pid, &elsewhere->cpus);
+}
+
+void elsewhere_meet(struct elsewhere *elsewhere, uint64_t processors)
+{
+	int cpu = sched_getcpu();
+	if (elsewhere->pidfd < 0 || cpu == elsewhere->cpu)
+		return;
+	cpus_of_bits(processors, &elsewhere->cpus);
+	if (!is_kept(elsewhere) || !cpus_keep_off(elsewhere->pid, &elsewhere->cpus, cpu))
+		CPU_ZERO(&elsewhere->cpus);
 }
 
 void elsewhere_follow(struct elsewhere *elsewhere)

@@ -193,6 +193,8 @@ int payload_settle(struct raising *raising, const struct delivery *delivery)
 	free(xcalloc(1, JOB_SHORT)); /* who writes there first waits for a page */
 	int r = place(raising, delivery);
 	cpus_leave(delivery->cpu);
+	/* what we had then may have been the least of it: keeper/elsewhere.h */
+	cpus_place(0, raising->processors);
 	return r;
 }
 

@@ -3,6 +3,7 @@
 #include "unit/test.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -111,6 +112,40 @@ TEST(a_program_is_kept_off_the_processor_of_its_client_until_its_job_comes)
 	tear_down();
 }
 
+static uint64_t bits_of(const cpu_set_t *cpus)
+{
+	uint64_t bits = 0;
+	for (int cpu = 0; cpu < 64; cpu++)
+		bits |= CPU_ISSET(cpu, cpus) ? UINT64_C(1) << cpu : 0;
+	return bits;
+}
+
+TEST(who_left_by_itself_is_met_where_its_client_went_after_it)
+{
+	struct elsewhere elsewhere = { .pidfd = -1 };
+	cpu_set_t all = cpus_of(0);
+	if (CPU_COUNT(&all) < 2)
+		SKIP("there is only one processor");
+	set_up(1);
+	(void)stay_on(1, &all);
+	ASSERT(elsewhere_find(&elsewhere, cell.pidfd, cell.procs_fd));
+	ASSERT(may_use(cell.children[0], &all));
+	/* it is on none that the client was on then */
+	elsewhere_meet(&elsewhere, bits_of(&all));
+	ASSERT(may_use(cell.children[0], &all));
+	cpu_set_t others = stay_on(0, &all);
+	elsewhere_meet(&elsewhere, bits_of(&all));
+	ASSERT(may_use(cell.children[0], &others));
+	elsewhere_end(&elsewhere);
+	ASSERT(may_use(cell.children[0], &all));
+	/* nor is it touched where nobody knows what to give back */
+	elsewhere_meet(&elsewhere, 0);
+	ASSERT(may_use(cell.children[0], &all));
+	elsewhere_close(&elsewhere);
+	ASSERT_EQ(elsewhere.pidfd, -1);
+	tear_down();
+}
+
 TEST(who_lets_go_of_a_cell_gives_back_what_was_taken)
 {
 	struct elsewhere elsewhere = { .pidfd = -1 };
@@ -129,10 +164,12 @@ TEST(one_of_several_is_left_alone)
 		cpu_set_t all = cpus_of(0);
 		set_up(count);
 		elsewhere_begin(&elsewhere, cell.pidfd, cell.procs_fd);
+		ASSERT(!elsewhere_find(&elsewhere, cell.pidfd, cell.procs_fd));
 		ASSERT_EQ(elsewhere.pidfd, -1);
 		for (size_t i = 0; i < count; i++)
 			ASSERT(may_use(cell.children[i], &all));
 		elsewhere_follow(&elsewhere);
+		elsewhere_meet(&elsewhere, bits_of(&all));
 		elsewhere_close(&elsewhere);
 		tear_down();
 	}
@@ -151,6 +188,7 @@ TEST(who_is_gone_is_not_mistaken_for_another)
 	elsewhere.pid = getpid();
 	elsewhere.cpu = -1;
 	elsewhere_follow(&elsewhere);
+	elsewhere_meet(&elsewhere, bits_of(&all));
 	elsewhere_close(&elsewhere);
 	ASSERT(may_use(0, &before));
 	tear_down();

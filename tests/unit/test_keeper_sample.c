@@ -444,6 +444,7 @@ TEST(who_is_beside_init_is_found_if_nobody_else_is)
 	ASSERT_EQ(other(&init, "%d\n17\n", init.pid), 17);
 	ASSERT_EQ(other(&init, "17\n%d\n", init.pid), 17); /* lists are in no order */
 	ASSERT_EQ(other(&init, "%d\n", init.pid), -1);
+	ASSERT_EQ(other(&init, "17\n"), 17); /* the init of a guest is in no v1 group */
 	ASSERT_EQ(other(&init, "%d\n17\n18\n", init.pid), -1);
 	ASSERT_EQ(other(&init, "17\n18\n"), -1);
 	ASSERT_EQ(other(&init, "%s", ""), -1);
