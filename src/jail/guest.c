@@ -9,8 +9,8 @@
  * namespace, where the interpreter has it all. Without privilege the cells' user namespaces are
  * children of the zygote's, so the interpreter goes there first: the same person made it, which is
  * all that takes. In there it has every capability over the children too. Nothing of this reaches
- * beyond: over the host it has what that person has. Looking at init ends when that becomes
- * untraceable, so init waits for its guest before it does.
+ * beyond: over the host it has what that person has. Without privilege nobody can look at init once
+ * that is untraceable, so there init waits for its guest before it is.
  */
 #include "jail/steps.h"
 

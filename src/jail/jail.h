@@ -167,18 +167,19 @@ struct cell_page {
 /* What a zygote's cells have in common; the zygote keeps it mapped. */
 struct template_page {
 	struct cell_page base;
+	/* in the same page of memory, of which an init needs no other when both are 0 */
+	uint32_t mount_count;
+	uint32_t program_count;
 	char rootfs[PATH_MAX];  /* "/" is the host's */
 	char runtime[PATH_MAX]; /* shown at RUNTIME_DIR; empty: none */
 	struct plan_mount mounts[LIMIT_MOUNTS];
-	uint32_t mount_count;
 	/* a restricted cell's programs, each as a path of the root file system, and the loader they
 	 * ask the kernel for; empty: none needs one */
 	char programs[LIMIT_PROGRAMS][LIMIT_PROGRAM_PATH];
-	uint32_t program_count;
 	char loader[LIMIT_PROGRAM_PATH];
 };
 
-enum { PLAN_MAGIC = 0x68634c06 };
+enum { PLAN_MAGIC = 0x68634c07 };
 
 /* Where a cell's programs begin. */
 #define HOME_DIR "/home/user"

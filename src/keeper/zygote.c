@@ -231,7 +231,7 @@ int page_make(size_t size, void **ret_page, int *ret_fd, struct err *err)
 		return err_sys(err, errno, "make the shared page");
 	/* nobody may shrink it under the other's feet */
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (page == MAP_FAILED)
 		return err_sys(err, errno, "map the shared page");
 	*ret_page = page;

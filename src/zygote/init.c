@@ -170,11 +170,14 @@ _Noreturn void init_run(struct raising *raising)
 		cpus_give_back(payload, &cpus);
 	/* the gate with them: whose guest does not come learns it by its closing */
 	close_others(raising);
-	if (payload == 0)
+	/* a guest without privilege must see us to enter; any other need not wait for the guard */
+	if (payload == 0 && raising->page->plan.mode != MODE_ROOT)
 		payload = jail_await_guest(raising);
 	offer_to_oom_killer(raising, payload);
 	if (jail_walk(raising, STAGE_GUARD, &err) < 0)
 		_exit(1);
+	if (payload == 0)
+		payload = jail_await_guest(raising);
 	reap(payload, raising);
 	linger(raising);
 	/* not _exit(): a sanitizer's does more than init's filter lets it */

@@ -10,7 +10,9 @@ void *zygote_map_page(int fd, size_t size)
 	struct stat st;
 	if (fstat(fd, &st) < 0 || st.st_size != (off_t)size)
 		return NULL;
-	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	/* what is used at once is there without a fault */
+	int flags = MAP_SHARED | MAP_POPULATE;
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
 	return page == MAP_FAILED ? NULL : page;
 }
 

@@ -17,6 +17,7 @@
 #include "base/place.h"
 #include "keeper/foresight.h"
 #include "keeper/pool.h"
+#include "keeper/sample.h"
 #include "keeper/terms.h"
 
 enum { MOST = 6, LATER_US = 301 * 1000000, DEATH_MS = 10000 };
@@ -443,6 +444,38 @@ TEST(cells_raised_while_the_interpreter_loads_give_way_to_guests)
 		ASSERT_EQ(pool->parked[i]->walls.form, FORM_GUEST);
 	struct cell *cell = take(true);
 	check_run(cell, "print(1)", "ok:1\n");
+	bury(cell);
+	tear_down();
+}
+
+static bool is_confined(pid_t pid)
+{
+	char path[64];
+	char text[4096];
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	ASSERT(io_read_at(AT_FDCWD, path, text, sizeof(text)) > 0);
+	return strstr(text, "\nNoNewPrivs:\t1\n") && strstr(text, "\nSeccomp:\t2\n");
+}
+
+TEST(as_root_an_init_is_confined_before_its_guest_comes)
+{
+	set_up_guests();
+	await_host();
+	ASSERT_EQ(kill(pool->keeper->host.zygote.pid, SIGSTOP), 0);
+	pool_fill(pool);
+	ASSERT_EQ(pool->parked[0]->walls.form, FORM_GUEST);
+	pid_t init = sample_pid(pool->parked[0]->pidfd);
+	int64_t deadline_us = clock_us() + DEATH_MS * 1000;
+	while (!is_confined(init)) {
+		ASSERT(clock_us() < deadline_us);
+		(void)poll(NULL, 0, 2);
+	}
+	ASSERT_EQ(pool->parked[0]->page->report.guest_pid, 0);
+	ASSERT_EQ(kill(pool->keeper->host.zygote.pid, SIGCONT), 0);
+	fill();
+	struct cell *cell = take(true);
+	ASSERT_EQ(sample_pid(cell->pidfd), init);
+	check_run(cell, "print(3)", "ok:3\n");
 	bury(cell);
 	tear_down();
 }
