@@ -108,10 +108,14 @@ static int choose_preload(const struct language *language, const struct spec *sp
 	return 0;
 }
 
-static void add_all(struct strings *list, const struct strings *more)
+/* There are thirty of them, and a run needs them only to see that they are what they were. */
+static void borrow(struct strings *list, const struct strings *more)
 {
-	for (size_t i = 0; i < more->count; i++)
-		strings_add(list, more->items[i]);
+	size_t count = list->count + more->count;
+	list->items = xrealloc(list->items, count + 1, sizeof(*list->items));
+	for (; list->count < count; list->count++)
+		list->items[list->count] = more->items[list->count + more->count - count];
+	list->items[count] = NULL;
 }
 
 int stand_choose(const struct language *language, const struct spec *spec, const char *runtime,
@@ -128,16 +132,18 @@ int stand_choose(const struct language *language, const struct spec *spec, const
 	const struct places places = { .runtime = is_guest ? runtime : RUNTIME_DIR };
 	stand->form = is_guest ? FORM_GUEST : FORM_STARTED;
 	language_fill(is_guest ? &language->guest : &language->started, &places, &stand->argv);
+	stand->own_count = stand->argv.count;
 	if (!is_guest || !modules)
 		return 0;
 	if (modules != &language->preload.items[0].modules)
-		add_all(&stand->argv, &language->preload.items[0].modules);
-	add_all(&stand->argv, modules);
+		borrow(&stand->argv, &language->preload.items[0].modules);
+	borrow(&stand->argv, modules);
 	return 0;
 }
 
 void stand_done(struct stand *stand)
 {
+	stand->argv.count = stand->own_count;
 	strings_done(&stand->argv);
 	*stand = (struct stand){ 0 };
 }

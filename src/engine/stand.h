@@ -9,6 +9,7 @@
 struct stand {
 	enum cell_form form;
 	struct strings argv; /* what stands ready; empty for FORM_GATE */
+	size_t own_count;    /* the first of it are owned, the others the language's */
 };
 
 /* Chooses the farthest form in which the code runs exactly as if nothing had been done before.

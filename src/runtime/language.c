@@ -478,14 +478,16 @@ static int check_language(const struct language *language, struct err *err)
 static void fill_arg(const char *arg, const struct places *places, struct buf *filled)
 {
 	while (*arg != '\0') {
-		const struct placeholder *found = placeholder_at(arg);
+		const struct placeholder *found = *arg == '{' ? placeholder_at(arg) : NULL;
 		const char *value =
 			found ? *(const char *const *)((const char *)places + found->offset) : NULL;
 		if (value) {
 			(void)buf_append(filled, value, strlen(value));
 			arg += strlen(found->name);
-		} else {
-			(void)buf_append(filled, arg++, 1);
+		} else { /* as it stands, up to what may be the next one */
+			size_t len = 1 + strcspn(arg + 1, "{");
+			(void)buf_append(filled, arg, len);
+			arg += len;
 		}
 	}
 }

@@ -27,6 +27,7 @@
 
 enum {
 	WORDS_MAX = 256, /* bytes of a text from outside */
+	KEY_MAX = 40,
 };
 
 /* The text is written as it comes: it is in the way of every answer, and making objects first takes
@@ -41,13 +42,18 @@ static void put(struct writer *writer, const char *text, size_t len)
 	writer->is_short |= buf_append(writer->out, text, len) < 0;
 }
 
-/* Keys are our own words and need no escape. */
+/* Keys are our own words and need no escape. A record has sixty, so each is put at once. */
 static void put_key(struct writer *writer, const char *key)
 {
-	char last = writer->out->data[writer->out->len - 1];
-	put(writer, last == '{' ? "\"" : ",\"", last == '{' ? 1 : 2);
-	put(writer, key, strlen(key));
-	put(writer, "\":", 2);
+	char text[KEY_MAX + sizeof(",\"\":")] = ",\"";
+	size_t len = strlen(key);
+	size_t start = writer->out->data[writer->out->len - 1] == '{' ? 1 : 0; /* no comma */
+	writer->is_short |= len > KEY_MAX;
+	if (len > KEY_MAX)
+		return;
+	memcpy(text + 2, key, len);
+	memcpy(text + 2 + len, "\":", 2);
+	put(writer, text + start, len + 4 - start);
 }
 
 static void put_word(struct writer *writer, const char *key, const char *word)

@@ -59,9 +59,22 @@ int utf8_step(const char *data, size_t len)
 	return lead->size;
 }
 
-bool utf8_is_valid(const char *data, size_t len, size_t *ret_bad)
+/* Most text is ASCII, which eight bytes at once are seen to be. */
+static size_t ascii_run(const char *data, size_t len)
 {
 	size_t at = 0;
+	uint64_t bytes = 0;
+	for (; len - at >= sizeof(bytes); at += sizeof(bytes)) {
+		memcpy(&bytes, data + at, sizeof(bytes));
+		if (bytes & UINT64_C(0x8080808080808080))
+			break;
+	}
+	return at;
+}
+
+bool utf8_is_valid(const char *data, size_t len, size_t *ret_bad)
+{
+	size_t at = ascii_run(data, len);
 	while (at < len) {
 		int step = utf8_step(data + at, len - at);
 		if (step <= 0) {
