@@ -3,8 +3,8 @@
  * A runner that was started in a cell that its client holds. The kernel likes to wake a process
  * where it last ran, also if that is where its client is at work: roused ahead of its job it would
  * wait there until the client has nothing more to do. So it is kept off the client's processor
- * until its job comes. Other payloads leave it by themselves (payload_settle()), when they are handed
- * what they need; their client may have gone after them by the time they are roused.
+ * until its job comes. Other payloads leave it by themselves (payload_settle()), when they are
+ * handed what they need; their client may have gone after them by the time they are roused.
  */
 #pragma once
 
