@@ -51,8 +51,8 @@ static void put_key(struct writer *writer, const char *key)
 	writer->is_short |= len > KEY_MAX;
 	if (len > KEY_MAX)
 		return;
-	memcpy(text + 2, key, len);
-	memcpy(text + 2 + len, "\":", 2);
+	memcpy(text + 2, key, len + 1);
+	memcpy(text + 2 + len, "\":", sizeof("\":"));
 	put(writer, text + start, len + 4 - start);
 }
 
