@@ -333,9 +333,11 @@ def prepare(core, module, cold, names):
         if name in shelf.modules:
             shelf.effects.setdefault(name, []).append((FRESH[name], (owner,), {}))
     template.fresh = [(name, owner) for name, owner in template.fresh.items() if name in sys.modules]
-    # without those that the guard would speak of, which takes more pages than all the rest
+    # Without those that the guard would speak of, which takes more pages than all the rest; and of the
+    # library's own modules a program takes a few, each a page at most.
+    usual = {*load("guard").DANGEROUS, *getattr(sys, "stdlib_module_names", ())}
     template.trial = "".join("import %s\n" % name for name in names
-                             if name in sys.modules and name not in load("guard").DANGEROUS)
+                             if name in sys.modules and name.partition(".")[0] not in usual)
     template.trial += "print(1)\n"
     for hidden in (core["start"], core["failed"], arrive, take):
         core["hide"](hidden)
