@@ -111,11 +111,10 @@ static int choose_preload(const struct language *language, const struct spec *sp
 /* There are thirty of them, and a run needs them only to see that they are what they were. */
 static void borrow(struct strings *list, const struct strings *more)
 {
-	size_t count = list->count + more->count;
-	list->items = xrealloc(list->items, count + 1, sizeof(*list->items));
-	for (; list->count < count; list->count++)
-		list->items[list->count] = more->items[list->count + more->count - count];
-	list->items[count] = NULL;
+	list->items = xrealloc(list->items, list->count + more->count + 1, sizeof(*list->items));
+	for (size_t i = 0; i < more->count; i++)
+		list->items[list->count++] = more->items[i];
+	list->items[list->count] = NULL;
 }
 
 int stand_choose(const struct language *language, const struct spec *spec, const char *runtime,

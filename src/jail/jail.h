@@ -178,6 +178,7 @@ struct template_page {
 	char programs[LIMIT_PROGRAMS][LIMIT_PROGRAM_PATH];
 	char loader[LIMIT_PROGRAM_PATH];
 };
+_Static_assert(offsetof(struct template_page, rootfs) <= 4096, "an init needs one page of it");
 
 enum { PLAN_MAGIC = 0x68634c07 };
 

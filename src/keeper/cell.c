@@ -413,7 +413,9 @@ static void hand_over(struct cell *cell)
 		return;
 	cell->handed_count = cell->is_gate_channel ? GATE_FD_COUNT : count;
 	cell_let_go(cell);
-	auto_fd int procs_fd = cell->has_group ? cgroup_open_procs(&cell->group) : -1;
+	/* for ahead_rouse(), which needs to know what to give back */
+	bool can_meet = cell->has_group && cell->page->plan.processors != 0;
+	auto_fd int procs_fd = can_meet ? cgroup_open_procs(&cell->group) : -1;
 	if (procs_fd >= 0)
 		(void)elsewhere_find(&cell->elsewhere, cell->pidfd, procs_fd);
 }

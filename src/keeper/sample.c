@@ -145,12 +145,15 @@ pid_t sample_other(int init_pidfd, int procs_fd)
 	pid_t init = sample_pid(init_pidfd);
 	(void)lseek(procs_fd, 0, SEEK_SET);
 	add_list(census, procs_fd);
-	if (init <= 0 || census->count < 1 || census->count > 2)
-		return -1;
-	for (size_t i = 0; i < census->count; i++)
+	pid_t found = -1;
+	size_t others = 0;
+	for (size_t i = 0; i < census->count; i++) {
 		if (census->pids[i] == init)
-			return census->count == 2 ? census->pids[1 - i] : -1;
-	return census->count == 1 ? census->pids[0] : -1;
+			continue;
+		found = census->pids[i];
+		others++;
+	}
+	return init > 0 && others == 1 ? found : -1;
 }
 
 static size_t take_census(int init_pidfd, struct census *census)

@@ -90,6 +90,15 @@ TEST(utf8_is_valid_finds_the_first_bad_byte)
 	ASSERT(!utf8_is_valid("ab\xe2\x82", 4, &bad));
 	ASSERT_EQ(bad, 2);
 	ASSERT(!utf8_is_valid("\xed\xbf\xbf", 3, NULL));
+	/* wherever it is among others that are plain */
+	for (size_t at = 0; at < 24; at++) {
+		char text[24];
+		memset(text, 'a', sizeof(text));
+		ASSERT(utf8_is_valid(text, sizeof(text), NULL));
+		text[at] = '\xff';
+		ASSERT(!utf8_is_valid(text, sizeof(text), &bad));
+		ASSERT_EQ(bad, at);
+	}
 }
 
 /* clang-format off */
